@@ -184,8 +184,12 @@ async def _with_message(context: AgentContext, task: AgentInput, plan: MailPlan)
 async def _with_attachments(context: AgentContext, plan: MailPlan, done: Done) -> Done:
     """With the text of what is attached, or why it has none."""
     message = done.data.get("message") or {}
-    texts = [done.content]
-    for attachment in (message.get("attachments") or [])[:MOST_READ]:
+    attachments = message.get("attachments") or []
+    left = len(attachments) - MOST_READ
+    # First, for what is long is cut at its end.
+    texts = [f"{left} more files are attached and were not read: at most {MOST_READ} are at once."] if left > 0 else []
+    texts.append(done.content)
+    for attachment in attachments[:MOST_READ]:
         arguments = {"message_id": message["id"], "attachment": attachment["number"], **plan.where}
         texts.append((await context.tool("read_attachment", arguments)).content)
     return replace(done, content="\n\n".join(texts))
@@ -206,7 +210,11 @@ async def _saved(context: AgentContext, plan: MailPlan, message: ToolReply, mess
             troubles.append(f"{attachment['name']}: {reply.content.removeprefix('Error: ')}")
         elif isinstance(reply.data, dict) and "file" in reply.data:
             files.append(reply.data["file"])
-    data = {"action": plan.action, "files": files, "count": len(files)}
+    if (left := len(attachments) - MOST_SAVED) > 0:
+        troubles.append(f"{left} more were not saved: at most {MOST_SAVED} are at once.")
+    data: dict[str, Any] = {"action": plan.action, "files": files, "count": len(files)}
+    if len(files) < len(attachments):
+        data["not_saved"] = len(attachments) - len(files)
     if not files:
         return Done(plan, data, trouble=" ".join(troubles), code="mail_failed")
     lines = [*(f"Saved: {file['path']} ({file['size_bytes']:,} bytes)" for file in files), *troubles]

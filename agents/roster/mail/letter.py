@@ -33,7 +33,8 @@ def told(action: str, data: Mapping[str, Any], text: str = "") -> str:
             message = data.get("message") or {}
             return f"{_head(message)}\n\n{message.get('body', '')}".strip()
         case "save_attachments":
-            return "\n".join(["Saved:", *(f"- {file['path']}" for file in data.get("files") or [])])
+            saved = ["Saved:", *(f"- {file['path']}" for file in data.get("files") or [])]
+            return "\n".join([*saved, *([f"Not saved: {data['not_saved']}."] if data.get("not_saved") else [])])
         case _:
             found = data.get("drafts" if action == "search_drafts" else "messages") or []
             return _list(found)
