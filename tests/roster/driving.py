@@ -90,6 +90,7 @@ class RosterCase(Case):
     models: ModelGateway = field(kw_only=True)
     gateway: Gateway | None = None
     tunings: Mapping[str, Tuning] = field(default_factory=dict)
+    turn: dict[str, Any] = field(default_factory=dict)
     run: DrivenRun | None = None
     journal: MemoryJournal | None = None
     """The newest driver's."""
@@ -107,6 +108,7 @@ class RosterCase(Case):
             tools=self.gateway,
         )
         self.run.tunings = self.tunings
+        self.run.turn = self.turn
         return self.run, journal
 
     async def output(self) -> AgentOutput:

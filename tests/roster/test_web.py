@@ -1,7 +1,10 @@
 """The web agent: strategy, search, pages, and an answer with sources."""
 
+from typing import Any
+
 import pytest
 
+from agents.engine.states import InterventionKind
 from agents.tools.values import FetchedPage, SearchResult
 from tests.roster.driving import Cases, prompt, says, task_for
 from tests.scripted.script import Script
@@ -73,6 +76,49 @@ async def test_an_address_that_only_the_model_knows_of_is_not_read(
     await cases(task, fake_providers(pages=pages)).output()
 
     assert pages.asked == [ACME.url]
+
+
+@pytest.mark.parametrize(
+    ("task", "before", "added", "named"),
+    [
+        ("What does news.example.org/acme say?", "", "", ACME.url),
+        ("What does news.example.org/acme say?", "", "", "news.example.org/acme"),
+        ("And what does it say about refunds?", f"Look at {ACME.url}, please.", "", ACME.url),
+        ("How did Acme do?", "", f"It stands at {ACME.url}.", ACME.url),
+    ],
+    ids=["without a scheme", "as it was written", "earlier", "meanwhile"],
+)
+async def test_an_address_that_the_person_gave_is_read_however_and_whenever_they_wrote_it(
+    scripted_server: ScriptedServer, cases: Cases, task: str, before: str, added: str, named: str
+) -> None:
+    pages = FakePages({ACME.url: ACME})
+    scripted_server.script(says({"query": "Acme", "urls": [named]}), says("Plus 12 % [3]."))
+    case = cases(task_for("web", task), fake_providers(pages=pages))
+    case.turn = {"history": [{"role": "user", "content": before}, {"role": "assistant", "content": "It is long."}]}
+    if added:
+        case.store.intervene(case.execution_id, InterventionKind.STEER, added)
+
+    await case.output()
+
+    assert pages.asked == [ACME.url]
+
+
+@pytest.mark.parametrize(
+    ("role", "more"),
+    [("user", {"quoted": [0]}), ("user", {"others_said": 1}), ("assistant", {})],
+    ids=["quoted", "of others", "of an answer"],
+)
+async def test_an_address_that_others_wrote_in_the_conversation_is_not_the_persons(
+    scripted_server: ScriptedServer, cases: Cases, role: str, more: dict[str, Any]
+) -> None:
+    pages = FakePages({ACME.url: ACME})
+    scripted_server.script(says({"query": "Acme", "urls": [ACME.url]}), says("Nothing."))
+    case = cases(task_for("web", "How did Acme do?"), fake_providers(pages=pages))
+    case.turn = {"history": [{"role": role, "content": f"Read {ACME.url}."}], **more}
+
+    await case.output()
+
+    assert pages.asked == []
 
 
 @pytest.mark.spec("S180")

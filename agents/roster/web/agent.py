@@ -21,6 +21,7 @@ from agents.small import SMALL_CHARS, ask_small
 from agents.spec import AgentSpec
 from agents.stages import stage
 from agents.tools.catalogue.web_tools import source_of
+from agents.tools.taint import addresses_in, own_words, same_address
 from agents.tools.values import FetchedPage, SearchPage, SearchResult
 from hyperagent.lib.llm.types import Message, ModelReply, Role, Tier
 
@@ -124,16 +125,23 @@ async def _found(context: AgentContext, task: AgentInput, strategy: Strategy) ->
     page = SearchPage(query=strategy.query, search_type=strategy.search_type)
     if not reply.is_error and reply.data:
         page = SearchPage.model_validate(reply.data)
-    fetched, unread = await _fetched(context, _to_read(task, strategy, page))
+    fetched, unread = await _fetched(context, _to_read(_given(context, task), strategy, page))
     if not reply.is_error:
         return Found(page, fetched, unread)
     return Found(page, fetched, unread, trouble=reply.trouble, code=_code_of(reply))
 
 
-def _to_read(task: AgentInput, strategy: Strategy, page: SearchPage) -> list[str]:
-    """Addresses that the person gave, then the best results; never one that only a model knows of."""
-    given = f"{task.task}\n{task.original_question}"
-    named = [url for url in strategy.urls if url in given]
+def _given(context: AgentContext, task: AgentInput) -> str:
+    """What was asked for, with the person's own words before it, and what they added meanwhile."""
+    return "\n".join([task.task, task.original_question, *own_words(context.run.turn), *context.said])
+
+
+def _to_read(given: str, strategy: Strategy, page: SearchPage) -> list[str]:
+    """Addresses that the person gave, however they are written, then the best results; never one that only a model
+    knows of."""
+    known = addresses_in(given)
+    whole = [url if "://" in url else f"https://{url}" for url in strategy.urls]
+    named = [url for url in whole if url in given or same_address(url) in known]
     best = sorted(page.results, key=lambda result: -result.score)
     wanted = [result.url for result in best if not result.raw_content][: strategy.pages_to_read]
     return list(dict.fromkeys([*named, *wanted]))[:MOST_PAGES]
