@@ -129,6 +129,20 @@ def test_the_window_keeps_the_newest_turns_whole() -> None:
     assert len(recent_turns(history, budget_chars=20)) == 2
 
 
+async def test_a_small_model_is_told_of_an_answer_that_is_longer_than_it_reads(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    answer = f"Plants make sugar of light. {'And so on. ' * 300}That is all."
+    history = ({"role": "user", "content": "How do plants eat?"}, {"role": "assistant", "content": answer})
+    scripted_server.say("They eat light.")
+
+    await cases(task_for("chat", "Shorter, please", conversation_history=history, capable=False)).output()
+
+    told = prompt(scripted_server, 0)
+    assert ("Plants make sugar of light." in told, "That is all." in told) == (True, True)
+    assert len(told) < 4_000
+
+
 @pytest.mark.spec("S84")
 async def test_chat_whose_tools_only_fail_has_not_done_its_task(scripted_server: ScriptedServer, cases: Cases) -> None:
     """So that a planned run plans again."""

@@ -1,16 +1,40 @@
 """How much of a conversation a model gets to read. Pure."""
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from hyperagent.lib.llm.types import Message, Role
 
+LEAST_CHARS: Final = 200
+"""With less room nothing is told: it would say nothing."""
+ASKED_CHARS: Final = 100
+CUT: Final = "\n[…]\n"
+
 
 def recent_turns(history: Sequence[Mapping[str, str]], *, budget_chars: int) -> tuple[Message, ...]:
-    """The newest turns that fit into the budget, whole, oldest first."""
+    """The newest turns that fit into the budget, whole, oldest first. Where not even the newest does, its beginning and
+    its end, below those of what it answers: whatever is said of "it" is said of that."""
     kept: list[Message] = []
+    room = budget_chars
     for turn in reversed(history):
-        budget_chars -= len(turn["content"])
-        if budget_chars < 0:
+        room -= len(turn["content"])
+        if room < 0:
             break
-        kept.append(Message(role=Role(turn["role"]), content=turn["content"]))
+        kept.append(_message(turn, len(turn["content"])))
+    if not kept and history and budget_chars >= LEAST_CHARS:
+        asked = [_message(turn, ASKED_CHARS) for turn in history[-2:-1]]
+        left = budget_chars - sum(len(message.content) for message in asked)
+        return (*asked, _message(history[-1], left))
     return tuple(reversed(kept))
+
+
+def _message(turn: Mapping[str, str], limit: int) -> Message:
+    return Message(role=Role(turn["role"]), content=_shortened(turn["content"], limit))
+
+
+def _shortened(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    head = (limit - len(CUT)) * 2 // 3
+    tail = limit - len(CUT) - head
+    return text[:head] + CUT + text[-tail:]
