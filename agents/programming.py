@@ -120,6 +120,7 @@ async def write_program(
     system = f"{system}\n\n{library_told(spec.name)}" if is_codeact(task) and not cannot_run else system
     messages: tuple[Message, ...] = (Message(role=Role.USER, content=user),)
     made = Programmed(said="")
+    failed: Programmed | None = None
     for number in range(1, MAX_ROUNDS + 1):
         with stage(context, "generate", "Writing the program" if number == 1 else "Mending the program"):
             looped = await react(
@@ -143,8 +144,12 @@ async def write_program(
         made = await attempted(context, made, code, cannot_run=cannot_run)
         if made.ran is None or made.worked:
             return made
+        failed = made
         messages = (*looped.messages, Message(role=Role.USER, content=_mend(made, made.ran)))
-    return made
+    if failed is None or made.code is not None:
+        return made
+    # It gave up on it: the program is there all the same, and what it printed.
+    return replace(failed, rounds=made.rounds, model=made.model)
 
 
 async def attempted(context: AgentContext, made: Programmed, code: Code, *, cannot_run: str) -> Programmed:

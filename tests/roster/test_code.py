@@ -91,6 +91,17 @@ async def test_after_three_rounds_it_stops_and_says_what_is_wrong(
     assert BROKEN in output.result
 
 
+async def test_a_program_that_is_not_mended_is_not_forgotten(scripted_server: ScriptedServer, cases: Cases) -> None:
+    given_up = says("Nobody can divide by zero.", times=2)
+    scripted_server.script(_program(BROKEN), given_up, says("It divides by zero."))
+
+    output = await cases(task_for("code", "Write it"), fake_providers(sandbox=_sandbox())).output()
+
+    assert (output.task_done, output.error) == (False, "program_failed")
+    assert (output.partial_data["code"], output.partial_data["exit_code"]) == (BROKEN, 1)
+    assert output.result.startswith("It divides by zero.")
+
+
 async def test_without_a_sandbox_the_program_is_given_and_said_to_be_not_run(
     scripted_server: ScriptedServer, cases: Cases
 ) -> None:
@@ -211,7 +222,8 @@ async def test_a_program_that_a_person_changed_is_mended_from_what_ran(
     scripted_server: ScriptedServer, cases: Cases
 ) -> None:
     sandbox = _sandbox()
-    scripted_server.script(_program("print(41)"), says("No program."), says("No program."))
+    said = (says("No program.", times=2), says("It divides by zero."))
+    scripted_server.script(_program("print(41)"), *said)
     task = task_for("code", "Write a program for the answer")
 
     await cases(task, fake_providers(sandbox=sandbox), checks=_changed_to(BROKEN)).output()
