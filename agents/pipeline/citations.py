@@ -1,6 +1,7 @@
 """Numbers in square brackets that name sources: given, changed, checked and read. Pure.
 
-A citation is `[1]`, `[1][2]`, `[1, 2]` or `[1-3]` in prose. What stands in code is none, nor is the text of a link.
+A citation is `[1]`, `[1][2]`, `[1, 2]` or `[1-3]` in prose. What stands in code or in a formula is none, nor is
+the text of a link.
 """
 
 import re
@@ -11,8 +12,14 @@ from typing import Final
 from agents.engine.events import Source
 
 CHECKS: Final = 10
-# A fence that nobody closes goes on to the end; a code span does not go beyond its paragraph.
-_CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|(?<!`)(`{1,2})(?!`)(?:(?!\n\n).)+?(?<!`)\1(?!`)", re.DOTALL)
+# A fence that nobody closes goes on to the end; a code span does not go beyond its paragraph. Formulas are what the
+# page sets as such (static/js/math.js): "$5 and $6" are prices.
+_CODE = re.compile(
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|(?<!`)(`{1,2})(?!`)(?:(?!\n\n).)+?(?<!`)\1(?!`)"
+    r"|(?<!\\)(?:\$\$(?:\\.|[^\\$])+?\$\$|\\\[(?:(?!\\\[).)+?\\\]|\\\((?:(?!\\\(|\n\n).)+?\\\))"
+    r"|(?<![\\$])\$(?![\s$]|\d[\d.,]*\s)(?:\\[^\n]|[^\\$\n])+?(?<![\s\\])\$(?!\w)",
+    re.DOTALL,
+)
 # The spaces are taken from their first one only: tried from each of them, a long run would take minutes.
 _CITATION = re.compile(r"(?<![ \t])([ \t]*+)\[(\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*)\](?!\()")
 _RANGE = re.compile(r"(\d+)\s*[–-]\s*(\d+)")
@@ -105,7 +112,7 @@ def _numbers_in(inside: str, known: Mapping[int, int]) -> list[int] | None:
 
 
 def _in_prose(text: str, change: Callable[[str], str]) -> str:
-    """The text with what is not code changed."""
+    """The text with what is neither code nor a formula changed."""
     pieces = []
     at = 0
     for code in _CODE.finditer(text):

@@ -78,6 +78,9 @@ class TestCheck:
         "text",
         [
             "see [9](https://example.org) there",
+            r"the cube root $\sqrt[3]{x}$ of 2 is in $[3, 5]$",
+            r"\(x \in [3, 4]\) and \[ [3,4] \]",
+            "$$\nx \\in [3, 4]\n$$",
             "in 2025 [2025] and [x] and [] and [ ]",
             "an index a[0] and [0-9] and [9-5]",
             "the marks were between [10-90]",
@@ -92,6 +95,22 @@ class TestCheck:
 
     def test_a_code_span_does_not_reach_into_the_next_paragraph(self) -> None:
         assert check("a lone ` here\n\nand [9] there ` too", 2) == "a lone ` here\n\nand there ` too"
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ("It costs $5 [9], not 10$ [1].", "It costs $5, not 10$ [1]."),
+            ("From $5 [9] to $7 [1].", "From $5 to $7 [1]."),
+            (r"For $x$ [9] and \$5 [9] or $", r"For $x$ and \$5 or $"),
+        ],
+        ids=["prices", "a span of them", "beside formulas"],
+    )
+    def test_prices_make_no_formula(self, text: str, expected: str) -> None:
+        assert check(text, 2) == expected
+
+    @pytest.mark.parametrize("sign", ["$", "$$", "\\[", "\\("], ids=["dollars", "pairs", "brackets", "parentheses"])
+    def test_many_beginnings_of_formulas_take_no_time(self, sign: str) -> None:
+        assert check(f"{sign}a " * 20_000, 2).count("a") == 20_000
 
     def test_what_is_left_makes_no_new_citation(self) -> None:
         assert check("a [[9]9] b", 2) == "a b"
