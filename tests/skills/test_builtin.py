@@ -47,6 +47,16 @@ class TestCodeGeneration:
         assert end.value["text"] == "```python\nprint(6 * 7)\n```\n\nPrints 42."
         assert "Task: Print six times seven\n\nLanguage: python" in scripted_server.calls[0].last_user
 
+    async def test_code_that_writes_fences_of_its_own_stays_one_block(
+        self, alone: Alone, scripted_server: ScriptedServer
+    ) -> None:
+        code = 'print("""\n```\nx\n```\n""")'
+        scripted_server.say(json.dumps({"code": code, "language": "python", "explanation": "Prints a block."}))
+
+        end = await alone(asking("code_generation", task="Print a block")).drive()
+
+        assert end.value["text"] == f"````python\n{code}\n````\n\nPrints a block."
+
     async def test_what_it_has_to_fit_to_is_information_and_no_instruction(
         self, alone: Alone, scripted_server: ScriptedServer
     ) -> None:

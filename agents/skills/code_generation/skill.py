@@ -4,6 +4,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agents.code_blocks import fenced
 from agents.prompts import read_prompt
 from agents.skills.base import SkillContext, SkillResult, ToolSkill
 from agents.tools.untrusted import marked_untrusted
@@ -40,7 +41,7 @@ class CodeGeneration(ToolSkill[Params]):
         if params.context.strip():
             asked += f"\n\nContext:\n{marked_untrusted(params.context, source='context')}"
         made = await context.structured(Code, system=read_prompt(PROMPT), user=asked, stage="generate")
-        text = f"```{made.language}\n{made.code}\n```\n\n{made.explanation}"
+        text = f"{fenced(made.code, made.language)}\n\n{made.explanation}"
         return SkillResult(output=made.model_dump(mode="json"), text=text)
 
 
