@@ -264,6 +264,22 @@ class TestDataAnalysis:
         assert "Total: 90" in summing
         assert "@chart" not in summing
 
+    async def test_a_program_that_a_person_changed_is_told_as_it_ran(
+        self, alone: Alone, scripted_server: ScriptedServer
+    ) -> None:
+        broken = {"exit_code": 1, "stderr": "NameError: x", "code": "print(x)  # a person's"}
+        works = {"exit_code": 0, "stdout": "91", "code": "print(91)"}
+        for said in (STEPS, "```python\nprint(89)\n```", "```python\nprint(90)\n```", "It was 91."):
+            scripted_server.say(said)
+        case = alone(asking("data_analysis", question="How much?"), workshop(broken, works))
+
+        end = await case.drive()
+
+        assert (end.value["output"]["code"], end.value["output"]["stdout"]) == ("print(91)", "91")
+        mending = scripted_server.calls[2].last_user
+        assert "print(x)  # a person's" in mending
+        assert "print(89)" not in mending
+
     async def test_a_document_is_taken_as_the_file_that_it_is(
         self, alone: Alone, scripted_server: ScriptedServer
     ) -> None:

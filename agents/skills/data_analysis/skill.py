@@ -154,10 +154,11 @@ class DataAnalysis(ToolSkill[Params]):
             run = await context.tool("execute_code", code=code.text, language="python")
             if run.is_error or not isinstance(run.data, dict):
                 raise SkillError(run.trouble)
+            ran = str(run.data.get("code") or code.text)  # another one, where a person changed it
             if run.data.get("exit_code") == 0:
                 stdout, charts = taken_out(str(run.data.get("stdout") or ""))
-                return Found(code.text, stdout, charts, tuple(map(str, run.data.get("created_files") or ())))
-            failed = _failure(code.text, run.data)
+                return Found(ran, stdout, charts, tuple(map(str, run.data.get("created_files") or ())))
+            failed = _failure(ran, run.data)
         raise SkillError(f"No program ran to its end in {PROGRAMS} tries.{failed}")
 
     async def _summary(self, question: str, plan: Plan, found: Found, context: SkillContext) -> str:
