@@ -20,6 +20,7 @@ from agents.tools.values import ImageReading, MadeImage, ModelUse
 from agents.web.pages import GuardedPages
 from hyperagent.lib.llm.errors import ModelError, Reason
 from hyperagent.lib.llm.images import Drawn, Shape
+from hyperagent.lib.llm.resolve import targets
 from hyperagent.lib.llm.types import ModelRequest, Role, SeenMessage, Tier
 from hyperagent.lib.llm.types import Picture as Shown
 from hyperagent.lib.text import clean_text
@@ -84,7 +85,9 @@ class OwnImages:
             use=_use_of(drawn),
         )
 
-    async def look(self, about: About, image: str, question: str, *, stays: bool = False) -> ImageReading:
+    async def look(
+        self, about: About, image: str, question: str, *, stays: bool = False, provider: str | None = None
+    ) -> ImageReading:
         content = await self._given(about, image, stays=stays)
         if len(content) > GIVEN_BYTES:
             raise ToolError(f"{image} is too big to be looked at: it has more than {GIVEN_BYTES // 1_000_000} MB.")
@@ -92,7 +95,7 @@ class OwnImages:
             picture = await self._opened(content, longest=LOOKED_AT_PIXELS)
         except Unreadable as refusal:
             raise ToolError(f"{image} cannot be looked at. {refusal.message}") from None
-        return await self._read(image, question, picture)
+        return await self._read(image, question, picture, provider=provider)
 
     async def _drawn(self, prompt: str, shape: Shape) -> Drawn:
         try:
@@ -106,7 +109,7 @@ class OwnImages:
                 ) from None
             raise ToolError(error.user_message, use=_use_in_vain(error)) from None
 
-    async def _read(self, image: str, question: str, picture: Picture) -> ImageReading:
+    async def _read(self, image: str, question: str, picture: Picture, *, provider: str | None) -> ImageReading:
         shown = Shown(media_type=picture.media_type, content=base64.b64encode(picture.content).decode())
         request = ModelRequest(
             tier=Tier.PRO,
@@ -117,22 +120,28 @@ class OwnImages:
             ),
         )
         try:
+            if provider is not None:
+                request = self._only_to(provider, request)
             if await self._asked.sees(request) is False:
-                raise ToolError(
-                    "The model of this installation cannot look at pictures. An administrator must set VISION_MODEL to "
-                    "one that can. Until then, do without it and say so."
-                )
+                whose = provider or "this installation"
+                raise ToolError(f"The model of {whose} cannot look at pictures. {_way_out(provider)}")
             reply = await self._asked.complete(request)
         except ModelError as error:
             if error.reason in (Reason.BAD_REQUEST, Reason.UNKNOWN_MODEL):
                 raise ToolError(
-                    f"The model {error.model} did not take the picture: perhaps it cannot look at any. An "
-                    "administrator must set VISION_MODEL to one that can. Until then, do without it and say so."
+                    f"The model {error.model} did not take the picture: perhaps it cannot look at any. "
+                    f"{_way_out(provider)}"
                 ) from None
             raise ToolError(error.user_message, use=_use_in_vain(error)) from None
         return ImageReading(
             image=image, question=question, text=clean_text(reply.text), use=ModelUse.model_validate(usage_of(reply))
         )
+
+    def _only_to(self, provider: str, request: ModelRequest) -> ModelRequest:
+        """Of this provider the model that looks where nobody chose one, if that is its own; else that of its tier."""
+        usual = targets(self._asked.settings, request)[0]
+        model = usual.model if usual.provider.name == provider else None
+        return request.model_copy(update={"provider": provider, "model": model})
 
     async def _given(self, about: About, image: str, *, stays: bool) -> bytes:
         """A picture of the web, a file that was attached, or one of the workspace."""
@@ -151,6 +160,14 @@ class OwnImages:
         if self._models is None:
             raise ToolError("This process asks no models.")
         return self._models
+
+
+def _way_out(provider: str | None) -> str:
+    if provider is None:
+        who = "An administrator must set VISION_MODEL to one that can. Until then, do"
+    else:
+        who = f"The user chose {provider} for this question, so the picture is shown to no other provider. Do"
+    return f"{who} without it and say so."
 
 
 def _is_id(image: str) -> bool:

@@ -263,9 +263,11 @@ class Images(Protocol):
     async def make(self, about: About, prompt: str, *, shape: Literal["square", "portrait", "landscape"]) -> MadeImage:
         """An image of what `prompt` describes, stored in the workspace."""
 
-    async def look(self, about: About, image: str, question: str, *, stays: bool = False) -> ImageReading:
+    async def look(
+        self, about: About, image: str, question: str, *, stays: bool = False, provider: str | None = None
+    ) -> ImageReading:
         """`image`: a path of the workspace, the id of an attached file, or the address of an image on the web. `stays`:
-        as for pages."""
+        as for pages. `provider`: the only one that may see it, where a person chose one."""
 
 
 class Workspace(Protocol):

@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +27,7 @@ from tests.faces.test_query import Program, post, program_of
 from tests.memory.giving import given, uploaded
 from tests.runtime.approving import the_request
 from tests.runtime.driving import Runners, ended, model_env, start
+from tests.runtime.test_chosen_provider import two_providers
 from tests.scripted.script import Script, ScriptedCall
 from tests.scripted.server import ScriptedServer
 from tests.tools.doubles import FakePages
@@ -34,6 +36,8 @@ __all__ = ["in_threads"]
 pytestmark = [pytest.mark.usefixtures("in_threads"), pytest.mark.spec("S52")]
 
 QUESTIONS = ("What is in this picture?", "Describe this image", "Read the text in this screenshot")
+# What is asked beside the answer, such as what is to be remembered.
+ASIDE = Script(model="mine-flash", text="{}", times=0)
 REPORT = "# Colours\n\nThe sign of the works is painted in signal red, which is RAL 3001.\n"
 
 
@@ -43,13 +47,19 @@ def red() -> bytes:
     return out.getvalue()
 
 
-@pytest.fixture
-async def providers(scripted_server: ScriptedServer) -> AsyncIterator[Providers]:
-    models = ModelGateway(LLMSettings.from_env(model_env(scripted_server.url)))
+@asynccontextmanager
+async def providers_of(env: dict[str, str]) -> AsyncIterator[Providers]:
+    models = ModelGateway(LLMSettings.from_env(env))
     documents, files = OwnDocuments(), OwnFiles()
     images = OwnImages(models, workspace=files, documents=documents, pages=GuardedPages())
     yield Providers(documents=documents, workspace=files, images=images)
     await models.aclose()
+
+
+@pytest.fixture
+async def providers(scripted_server: ScriptedServer) -> AsyncIterator[Providers]:
+    async with providers_of(model_env(scripted_server.url)) as found:
+        yield found
 
 
 @sync_to_async
@@ -95,6 +105,56 @@ async def test_a_picture_that_was_uploaded_is_looked_at_without_any_mode_being_c
     (fork,) = [step for step in steps if step.kind == "fork"]
     options = fork.request["input"]["input"]["options"]
     assert (options["attachment_ids"], options["image_attachments"]) == ([picture], [picture])
+
+
+@pytest.mark.spec("S96")
+@pytest.mark.parametrize(
+    ("vision", "looked"),
+    [("", "mine-pro"), ("house/seer", "mine-pro"), ("mine/seer", "seer")],
+    ids=["no model to look", "another provider's", "its own"],
+)
+async def test_a_picture_is_shown_to_no_other_provider_than_the_one_that_was_chosen(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners, vision: str, looked: str
+) -> None:
+    env = two_providers(scripted_server.url) | ({"VISION_MODEL": vision} if vision else {})
+    picture = await kept(alice, red(), "red.png")
+    scripted_server.script(
+        looks_at(picture, match="Describe", model="mine-pro"),
+        Script(match="What is it?", text="A red rectangle."),
+        Script(match="Describe", model="mine-pro", text="It is red."),
+        ASIDE,
+    )
+    async with providers_of(env) as providers:
+        await make_runner(scripted_server.url, providers=providers, env=env)
+
+        run = await _run(alice, "Describe this image", attachment_ids=[picture], provider="mine")
+
+    assert (run.status, run.answer) == ("completed", "It is red.")
+    asked = [call.model for call in scripted_server.calls if call.model != ASIDE.model]
+    assert asked == ["mine-pro", looked, "mine-pro"]
+
+
+@pytest.mark.spec("S96")
+async def test_who_chose_a_provider_that_cannot_look_is_told_that_no_other_was_asked(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    env = two_providers(scripted_server.url) | {"VISION_MODEL": "house/seer"}
+    picture = await kept(alice, red(), "red.png")
+    scripted_server.script(
+        looks_at(picture, match="Describe", model="mine-pro"),
+        Script(match="What is it?", status=400, error_message="this model does not support image input"),
+        Script(match="Describe", model="mine-pro", text="I cannot look at it."),
+        ASIDE,
+    )
+    async with providers_of(env) as providers:
+        await make_runner(scripted_server.url, providers=providers, env=env)
+
+        run = await _run(alice, "Describe this image", attachment_ids=[picture], provider="mine")
+
+    (looked,) = [step for step in await _steps(run) if step.name == "analyze_image"]
+    assert "The user chose mine for this question" in looked.response["message"]
+    assert "VISION_MODEL" not in looked.response["message"]
+    assert {call.model for call in scripted_server.calls} == {"mine-pro", ASIDE.model}
 
 
 async def test_of_a_picture_and_a_document_both_are_used(

@@ -322,7 +322,9 @@ class FakeImages:
         self.made.append(prompt)
         return MadeImage(path=f"images/{len(self.made)}.png", alt=prompt)
 
-    async def look(self, about: About, image: str, question: str, *, stays: bool = False) -> ImageReading:
+    async def look(
+        self, about: About, image: str, question: str, *, stays: bool = False, provider: str | None = None
+    ) -> ImageReading:
         return ImageReading(image=image, question=question, text="A red bicycle.")
 
 

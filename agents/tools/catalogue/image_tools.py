@@ -75,7 +75,8 @@ async def analyze_image(
 ) -> Reply:
     """Looks at an image and answers a question about it, text in it included. For a file of the workspace, an
     attached file, or an address that the user gave or a search found. Not for PDFs and documents (read_document)."""
-    reading = await call.providers.images.look(call.about, image, question, stays=call.stays)
+    provider = call.agent_input.options.provider if call.agent_input else None
+    reading = await call.providers.images.look(call.about, image, question, stays=call.stays, provider=provider)
     is_of_web = image.startswith(("http://", "https://"))
     sources = (Source(type="web", source=image, url=image, excerpt=reading.text[:300] or None),) if is_of_web else ()
     return Reply(content=reading.text, data=reading.model_copy(update={"use": None}), sources=sources, use=reading.use)
