@@ -230,6 +230,8 @@ class Driver:
         run = self._made_run(outbox, loaded)
         run.claimed = self._claimed.wait
         run.paid.extend(end.cut_usage)
+        for agent_id, text in end.read.items():
+            run.streamed[agent_id].append(text)
         run.trace = self._trace
         self._trace.know(loaded.agents)
         root = loaded.agents.get("root")

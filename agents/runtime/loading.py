@@ -1,7 +1,7 @@
 """What is read back of a run: all of it when a driver takes it over, and what people did meanwhile."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -13,7 +13,9 @@ from psycopg.rows import tuple_row
 from agents.engine.chain import GENESIS
 from agents.engine.records import AgentRecord, EffectRecord, Intervention, Loaded, Path, StepRecord
 from agents.engine.states import AgentStatus, EffectStatus, InterventionKind, StepKind, StepStatus
+from agents.guardrails.output import ANSWER
 from hitl.store import READ_ANSWERS, answers_of
+from hyperagent.lib.text import GrowingText
 
 
 def _among(states: type[StrEnum]) -> str:
@@ -75,13 +77,15 @@ LOAD_END = "SELECT seq, hash FROM agents_event WHERE execution_id = %s ORDER BY 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Where the event log ends, what was paid for steps that no longer count, and when people saw the first word."""
+    """Where the event log ends, what was paid for steps that no longer count, when people saw the first word, and what
+    they read of each agent."""
 
     seq: int = 0
     hash: bytes = GENESIS
     cut_usage: tuple[Any, ...] = ()
     first_token_ms: int | None = None
     thought_ms: tuple[int, int] | None = None
+    read: Mapping[UUID, str] = field(default_factory=dict)
 
 
 async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> tuple[Loaded, End]:
@@ -111,7 +115,8 @@ async def load(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> 
     )
     for row in fallen:
         loaded.fell(_step(row))
-    return loaded, replace(_end(end, cut), first_token_ms=first_token_ms(shown), thought_ms=thought_ms(shown))
+    reached = replace(_end(end, cut), first_token_ms=first_token_ms(shown), thought_ms=thought_ms(shown))
+    return loaded, replace(reached, read=read_texts(shown))
 
 
 async def load_remains(connection: psycopg.AsyncConnection[Any], execution_id: UUID) -> tuple[Loaded, End]:
@@ -185,6 +190,24 @@ def shown_lengths(rows: Iterable[tuple[UUID, str, str]]) -> dict[tuple[UUID, str
             key = (agent_id, event["channel"])
             lengths[key] = event["keep"] if kind == "token_reset" else lengths.get(key, 0) + len(event["content"])
     return lengths
+
+
+def read_texts(rows: Iterable[tuple[UUID, str, str]]) -> dict[UUID, str]:
+    """What people read of each agent in the end. Not what it said: of a reply that broke off it is what had come."""
+    texts: dict[UUID, GrowingText] = {}
+    for agent_id, kind, body in rows:
+        for line in body.split("\n"):
+            event = orjson.loads(line)
+            if event["channel"] != ANSWER:
+                continue
+            text = texts.setdefault(agent_id, GrowingText())
+            if kind == "token_reset":
+                kept = str(text)[: event["keep"]]
+                text.clear()
+                text.append(kept)
+            else:
+                text.append(event["content"])
+    return {agent_id: str(text) for agent_id, text in texts.items()}
 
 
 def first_token_ms(rows: Iterable[tuple[UUID, str, str]]) -> int | None:

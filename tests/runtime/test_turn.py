@@ -190,6 +190,24 @@ async def test_cancel_in_mid_answer_stops_the_model_and_keeps_what_was_said(
     assert (again.status, again.last_seq) == ("cancelled", run.last_seq)
 
 
+@pytest.mark.spec("B16")
+async def test_a_cancel_while_nobody_drives_the_run_keeps_what_was_said(
+    alice: Any, echo_server: ScriptedServer, make_runner: Runners
+) -> None:
+    await make_runner(echo_server.url)
+    id_ = await start(alice, "say 2000 tokens at 50/s", mode="chat")
+    await until(lambda: _has_tokens(id_))
+    await make_runner.stop()
+
+    await sync_to_async(actions.cancel)(id_, by=alice)
+    await make_runner(echo_server.url, name="runner-2")
+    run = await ended(id_)
+
+    assert run.status == "cancelled"
+    assert run.answer.startswith("w0 w1")
+    assert shown(await events(id_)) == run.answer
+
+
 @pytest.mark.spec("B11", "B16")
 async def test_a_call_that_was_stopped_on_its_way_was_paid_for(
     alice: Any, echo_server: ScriptedServer, make_runner: Runners
