@@ -36,4 +36,6 @@ class GuardSettings:
 
     @classmethod
     def from_json(cls, noted: Mapping[str, Any]) -> Self:
-        return cls(**{**noted, "redacted": tuple(noted["redacted"])})
+        """Of what a newer version noted, as much as this one knows."""
+        known = {name: noted[name] for name in cls.__slots__ if name in noted}
+        return cls(**{**known, "redacted": tuple(noted["redacted"])})

@@ -64,8 +64,10 @@ class PipelineSettings:
 
     @classmethod
     def from_json(cls, noted: Mapping[str, Any]) -> Self:
+        """Of what a newer version noted, as much as this one knows."""
+        known = {name: noted[name] for name in cls.__slots__ if name in noted}
         guards = GuardSettings.from_json(noted["guards"]) if "guards" in noted else GuardSettings()
-        return cls(**{**noted, "guards": guards})
+        return cls(**{**known, "guards": guards})
 
 
 class DrivenRun(Run):

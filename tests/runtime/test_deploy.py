@@ -1,15 +1,17 @@
 """Old and new code at once, as in a rolling deploy: what waits under the old goes on under the new, and vice versa."""
 
+import asyncio
 from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
 
 from agents.engine.effects import Effect
-from agents.models import Execution
+from agents.models import Execution, Step
 from hitl.actions import decide
 from hitl.models import Request, RequestStatus
 from tests.runtime.driving import Runners, ended, events, start, until
+from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
 
 RUNS = 10
@@ -69,6 +71,29 @@ async def test_f26_runs_that_wait_for_approval_survive_a_rolling_deploy_and_repe
         assert [event["seq"] for event in said] == list(range(1, len(said) + 1))
         cuts = [event["reason"] for event in said if event["type"] == "journal_cut"]
         assert cuts or run.answer == "approved", "who goes on with other code says so"
+
+
+async def test_f26_a_run_that_a_newer_version_began_with_a_setting_more_goes_on_under_an_older_one(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    scripted_server.script(Script(text="one two three four", held_after=2, times=0))
+    await make_runner(scripted_server.url, name="new")
+    id_ = await start(alice, "Count", mode="chat")
+    await asyncio.to_thread(
+        scripted_server.wait_until, lambda server: bool(server.calls and server.calls[0].tokens_sent)
+    )
+    await make_runner.stop()
+    noted = await Step.objects.aget(agent__execution_id=id_, kind="note", name="models")
+    of_pipeline = noted.response["pipeline"]
+    guards = of_pipeline["guards"] | {"guards_of_tomorrow": True}
+    noted.response["pipeline"] = of_pipeline | {"setting_of_tomorrow": 1, "guards": guards}
+    await noted.asave(update_fields=["response"])
+
+    scripted_server.release()
+    await make_runner(scripted_server.url, name="old")
+    run = await ended(id_)
+
+    assert (run.status, run.answer) == ("completed", "one two three four"), run.error_message
 
 
 async def test_f26_a_run_that_another_version_began_is_refused_with_a_sentence_and_no_model_is_asked(
