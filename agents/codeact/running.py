@@ -90,15 +90,17 @@ async def _without_force(context: AgentContext, run: dict[str, Any], *, tool: st
 
 
 def told(run: CodeRun, kept: Mapping[str, Any], *, source: str) -> str:
-    """For the model: what it printed is text of others, for it may have read some."""
+    """For the model: what it printed is text of others, for it may have read some. So is how its files fared: it named
+    them."""
     ended = "It was stopped before it ended." if run.exit_code is None else f"Exit code: {run.exit_code}"
     printed = [
+        run.note,
         f"stdout:\n{run.stdout}" if run.stdout else "It printed nothing.",
         f"stderr:\n{run.stderr}" if run.stderr else "",
         f"Files made: {', '.join(run.created_files)}" if run.created_files else "",
     ]
     text = marked_untrusted("\n".join(part for part in printed if part), source=source)
-    return "\n".join(part for part in (ended, run.note, *_told_of_calls(run, kept, source=source), text) if part)
+    return "\n".join(part for part in (ended, *_told_of_calls(run, kept, source=source), text) if part)
 
 
 def _told_of_calls(run: CodeRun, kept: Mapping[str, Any], *, source: str) -> list[str]:
