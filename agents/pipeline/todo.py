@@ -8,6 +8,7 @@ from agents.engine.states import AgentStatus
 from agents.exchange import AgentOutput
 from agents.pipeline.effective_task import heading
 from agents.pipeline.plans import Plan, PlanTask
+from agents.runtime import attempts
 
 CONTEXT_HEAD: Final = "[Active Task Context]"
 CONTEXT_CHARS: Final = 2_000
@@ -27,9 +28,12 @@ _SHOWN: Final[Mapping[str, str]] = {
 
 
 def state_of(output: AgentOutput) -> str:
-    """How people see what became of a task: completed, failed, skipped, deleted or cancelled."""
+    """How people see what became of a task: completed, failed, skipped, deleted or cancelled. What people decided
+    against is skipped, as its agent is."""
     if output.task_done:
         return COMPLETED
+    if output.error in attempts.BLOCKED:
+        return AgentStatus.SKIPPED.value
     return output.error if output.error and output.error in UNFINISHED else "failed"
 
 

@@ -31,9 +31,12 @@ export function planRows(trace, isLive) {
   }));
 }
 
+// What the status says by itself.
+const NO_FAULT = new Set(["skipped", "cancelled", "deleted"]);
+
 // In words: the agent's own, where the plan has but a code such as `timed_out`; else ours.
 function errorOf(trace, step) {
-  if (!step.error || step.status === "deleted" || step.status === "skipped") return null;
+  if (!step.error || NO_FAULT.has(step.error)) return null;
   const own = isCode(step.error) && trace.agents.findLast((agent) => agent.stepId === step.id && agent.error && !isCode(agent.error))?.error;
   return errorInWords(own || step.error);
 }

@@ -69,6 +69,12 @@ export const cases = {
     equal(planRows(coded, true)[0].error, "No program was written");
   },
 
+  "a task that people decided against is left out, and the plan says why"() {
+    const trace = told([overview(), ends("a", "skipped", "denied_by_user"), ends("b", "skipped", "skipped"), ends("c", "deleted", "deleted")]);
+    equal(planRows(trace, true).slice(0, 3).map(({ status, error }) => [status, error]), [["skipped", "It was not allowed"], ["skipped", null], ["deleted", null]]);
+    equal(progressOf(planRows(trace, true)).failed, 0);
+  },
+
   "an amended plan keeps what is done and tries anew what failed"() {
     const before = [overview(), begins("a"), ends("a"), begins("b"), ends("b", "failed")];
     const trace = told([...before, overview({ revision: 1, notice: "another way", steps: [...DIAMOND.slice(0, 3), step("f", ["a"], 2)] })]);

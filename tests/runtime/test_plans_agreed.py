@@ -75,12 +75,12 @@ async def test_a_plan_that_nobody_answers_in_time_is_told_as_that_and_never_as_a
     assert run.answer == (
         "Nobody answered in time whether the plan may run, so nothing was done. Ask again to be asked again."
     )
-    assert errors_of(run) == {("failed", "hitl_timeout")}
+    assert errors_of(run) == {("skipped", "hitl_timeout")}
     assert [(part["agent_name"], part["error"], part["reason"]) for part in run.result["skipped"]] == [
         ("chat", "hitl_timeout", "Nobody answered in time.")
     ] * 2
     assert [event["status"] for event in told(said, "interrupt_response")] == ["timed_out"]
-    assert len(told(said, "plan_step_completed", status="failed", error="hitl_timeout")) == 2
+    assert len(told(said, "plan_step_completed", status="skipped", error="hitl_timeout")) == 2
     assert not await Decision.objects.filter(request=request, happening="denied").aexists()
 
 
@@ -96,7 +96,7 @@ async def test_a_rejected_plan_is_told_as_that_with_the_reason(
     run, said = await wholly_ended(id_)
 
     assert run.answer == "The plan was rejected, so nothing was done."
-    assert errors_of(run) == {("failed", "denied_by_user")}
+    assert errors_of(run) == {("skipped", "denied_by_user")}
     assert {part["reason"] for part in run.result["skipped"]} == {"Too much."}
     assert [event["status"] for event in told(said, "interrupt_response")] == ["denied"]
 
@@ -231,7 +231,7 @@ async def test_a_rejected_new_plan_leaves_what_there_is_and_the_composer_is_told
     assert not told(said, "agent_state", agent_name="mail")
     assert [(part["agent_name"], part["error"]) for part in run.result["skipped"]] == [("mail", "denied_by_user")]
     assert "send_email" in run.result["skipped"][0]["tools"]
-    assert [task["status"] for task in run.result["plan"]["tasks"]] == ["completed", "completed", "failed"]
+    assert [task["status"] for task in run.result["plan"]["tasks"]] == ["completed", "completed", "skipped"]
 
 
 @pytest.mark.spec("B13", "B6", "S123")
