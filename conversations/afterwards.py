@@ -7,6 +7,7 @@ from typing import Final
 
 import structlog
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from agents import actions as runs
 from agents.engine.states import ExecutionStatus
@@ -67,15 +68,18 @@ def finish(execution: Execution) -> None:
 
 def ask_what_was_not_heard(conversation: Conversation, execution: Execution) -> None:
     """What a person added to an answer when it was all but written is the next question. Twice is as once. Where it is
-    refused, the answer keeps the words and the reason, and the person is told."""
-    if execution.status != ExecutionStatus.COMPLETED:
-        return
+    refused, or there is no answer that it could follow, the reply keeps the words and the reason, and the person is
+    told."""
     said = unheard(execution.id)
     reply = Message.objects.filter(execution=execution, conversation=conversation).select_related("parent").first()
     if not said or reply is None or reply.parent is None or UNASKED in reply.metadata:
         return
     options = {k: v for k, v in reply.parent.metadata.get("options", {}).items() if k != "attachment_ids"}
     words = "\n\n".join(said)
+    if execution.status != ExecutionStatus.COMPLETED:
+        with speaking(conversation.user.language):
+            _keep_unasked(reply.id, text=words, why=_not_answered(execution))
+        return
     try:
         with speaking(conversation.user.language):
             actions.say(
@@ -92,6 +96,12 @@ def ask_what_was_not_heard(conversation: Conversation, execution: Execution) -> 
     except Refused as refusal:
         log.warning("steering.not_asked", execution_id=str(execution.id), why=refusal.code)
         _keep_unasked(reply.id, text=words, why=refusal.message)
+
+
+def _not_answered(execution: Execution) -> str:
+    if execution.status == ExecutionStatus.CANCELLED:
+        return _("The answer was stopped before any agent had read it.")
+    return _("The answer failed before any agent had read it.")
 
 
 def _keep_unasked(reply_id: uuid.UUID, *, text: str, why: str) -> None:

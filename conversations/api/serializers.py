@@ -147,7 +147,7 @@ class MessageSerializer(serializers.Serializer[Any]):
         child=serializers.CharField(), help_text="What may be asked next; of an answer, at most three."
     )
     unasked = UnaskedSerializer(
-        allow_null=True, help_text="Of an answer: what was added to it too late, and why it could not be asked either."
+        allow_null=True, help_text="Of an answer: what was added and no agent read, and why it was not asked either."
     )
     execution = ReplyRunSerializer(allow_null=True)
     sources = SourceSerializer(many=True)

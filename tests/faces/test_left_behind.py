@@ -8,7 +8,6 @@ import pytest
 from django.utils import timezone
 
 from agents import actions as runs
-from agents.engine.states import InterventionKind
 from agents.models import AgentExecution, Execution, Intervention, Step
 from conversations import actions, afterwards, retention, tasks
 from conversations.models import Conversation, Message
@@ -76,16 +75,25 @@ def test_what_was_added_and_is_refused_as_a_question_is_kept_and_its_person_told
     assert questions(conversation) == ["How long is the warranty?"]
 
 
-@pytest.mark.parametrize("status", ["cancelled", "failed"])
-def test_nothing_is_asked_after_a_run_that_was_not_answered(alice: Any, status: str) -> None:
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [("cancelled", "The answer was stopped before any agent had read it."), ("failed", "The answer failed before")],
+    ids=["cancelled", "failed"],
+)
+def test_what_was_added_to_a_run_that_was_not_answered_is_not_asked_and_kept(alice: Any, status: str, why: str) -> None:
     conversation = actions.create(alice)
     said = actions.say(alice, conversation.id, "How long is the warranty?")
-    runs.steer(said.execution.id, by=alice, text="In years.")
+    for text in ("In years.", "And in French."):
+        runs.steer(said.execution.id, by=alice, text=text)
+    hears(said, "In years.")
 
     end(said, status=status)
+    tasks.turn_finished(str(said.execution.id))
 
     assert questions(conversation) == ["How long is the warranty?"]
-    assert Intervention.objects.get(execution=said.execution).kind == InterventionKind.STEER
+    kept = message_shape(Message.objects.get(pk=said.reply.id))["unasked"]
+    assert kept["text"] == "And in French."
+    assert kept["why"].startswith(why)
 
 
 @pytest.mark.spec("S24")
