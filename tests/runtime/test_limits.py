@@ -264,7 +264,7 @@ READERS = [names_in, code_in, plan_by_patterns, partial(check, count=3), classif
 
 
 @pytest.mark.parametrize("read", READERS)
-@pytest.mark.parametrize("text", ["x", "a.", "/", " ", "`", "```x", "a@", "[1]", "[1 "])
+@pytest.mark.parametrize("text", ["x", "a.", "/", " ", "`", "```x", "```x\n", "a@", "[1]", "[1 "])
 def test_long_text_without_an_end_is_read_in_one_go(read: Callable[[str], Any], text: str) -> None:
     """Looked at from each of its letters, each of these would hold up the process, and all of its runs, for minutes."""
     read(text * (LONG // len(text)))
