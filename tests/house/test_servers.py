@@ -190,7 +190,9 @@ def test_tests_see_no_key_of_the_machine() -> None:
     assert not [name for name in os.environ if name.endswith("_API_KEY")]
 
 
-@pytest.mark.parametrize("setting", [{"runners": 14, "pool_size": 16}, {"runners": 1, "pool_size": 200}], ids=("many", "large"))
+@pytest.mark.parametrize(
+    "setting", [{"runners": 14, "pool_size": 16}, {"runners": 1, "pool_size": 200}], ids=("many", "large")
+)
 def test_the_embedded_postgres_takes_as_many_connections_as_its_processes_may_hold(setting: dict[str, int]) -> None:
     """With a hundred for all of them the thirteenth runner of a large machine had none, and died again and again."""
     runners, pool = setting["runners"], setting["pool_size"]
