@@ -1,9 +1,11 @@
 """The role that tells older messages of a long conversation in a few lines (S86). Decides neither when nor which."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from agents.guardrails.quoting import WEAK
 from agents.prompts import read_prompt
 from agents.runtime.context import AgentContext
 from hyperagent.lib.llm.types import Message, ModelReply, ModelRequest, Role, Tier
@@ -14,6 +16,7 @@ LIMIT_CHARS: Final = 12_000
 """What is kept of an answer that is longer than it was asked to be."""
 READ_CHARS: Final = 160_000
 SHORTEST_CHARS: Final = 400
+_MARKS: Final = re.compile(r"</?(?:message|notes_so_far)\b", re.IGNORECASE)
 
 
 async def summarise(
@@ -45,7 +48,9 @@ def told(messages: Sequence[Message], *, earlier: str = "") -> str:
 
 def _said(message: Message, limit: int) -> str:
     calls = [f"calls {call.name}({_clipped(call.arguments, limit)})" for call in message.tool_calls]
-    return "\n".join([*filter(None, [_clipped(message.content, limit)]), *calls])
+    text = "\n".join([*filter(None, [_clipped(message.content, limit)]), *calls])
+    # What was said, or read from others, begins and ends no message here.
+    return _MARKS.sub(lambda mark: mark[0].replace("<", WEAK["<"]), text)
 
 
 def _clipped(text: str, limit: int) -> str:
