@@ -18,7 +18,7 @@ from agents.tools.tool import ToolError
 from agents.tools.values import CodeRun, FetchedPage, StoredFile
 from tests.codeact.driving import TASK, ProcessScripts, scripted
 from tests.doubles.lookups import MemoryLookups
-from tests.tools.doubles import APPROVE_ALL, FakePages
+from tests.tools.doubles import APPROVE_ALL, FakePages, FakeWorkspace
 from tests.tools.driving import seen
 
 ALL_OF_IT = """
@@ -73,6 +73,27 @@ async def test_a_script_calls_the_agents_tools_and_hears_the_gateways_own_words(
     assert (data["success"], data["exit_code"], data["stderr"], data["calls"]) == (False, 4, "", 50)
     assert '\n<untrusted source="execute_script">\nstdout:\nAcme grows' in reply["content"]
     assert {source["type"] for source in reply["sources"]} == {"web", "document"}
+
+
+async def test_a_script_reads_the_whole_of_a_file_that_is_longer_than_what_is_read_at_once() -> None:
+    table = "".join(f"{number},x\n" for number in range(10_000))
+    files = {"sales.csv": table, "line.json": "x" * 20_000, "empty.txt": ""}
+    code = """
+import hyperagent
+print(len(hyperagent.read_file("sales.csv").splitlines()), repr(hyperagent.read_file("empty.txt")))
+try:
+    print(len(hyperagent.read_file("line.json")))
+except hyperagent.ToolError as error:
+    print(error.code, "|", error)
+"""
+    case = scripted(code, checks=APPROVE_ALL, workspace=FakeWorkspace(files=files))
+
+    reply = await case.done()
+
+    assert reply["data"]["stdout"].splitlines() == [
+        "10000 ''",
+        "too_long | line.json has a line that is too long to be read by a call.",
+    ]
 
 
 async def test_people_see_each_call_below_the_script_and_its_output_in_a_terminal() -> None:

@@ -3,7 +3,7 @@ and deleted files are kept for a while, so nobody is asked."""
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field
@@ -52,14 +52,24 @@ async def read_file(
     found = await call.providers.workspace.read_file(call.about, path, scope=scope)
     if not found.text:
         return Reply(content=f"{found.path} is empty.", data=found)
-    shown, note = part_of(found.text, first_line, last_line)
-    content = f"{note}\n{shown}" if note else shown
-    return Reply(content=content, data={"path": found.path, "text": shown})
+    part = part_of(found.text, first_line, last_line)
+    content = f"{part.note}\n{part.text}" if part.note else part.text
+    data = {"path": found.path, "text": part.text, "next_line": part.next_line, "is_cut": part.is_cut}
+    return Reply(content=content, data=data)
 
 
-def part_of(text: str, first_line: int, last_line: int | None) -> tuple[str, str]:
-    """The lines that are wanted as far as they can be read at once, and which of how many those are; no note where it
-    is all. Raises ToolError for a line that is not there."""
+class Part(NamedTuple):
+    """`note`: which lines of how many these are; empty where it is all. `next_line`: the first of those that were
+    wanted and had no room. `is_cut`: the last one is longer than this."""
+
+    text: str
+    note: str
+    next_line: int | None
+    is_cut: bool
+
+
+def part_of(text: str, first_line: int, last_line: int | None) -> Part:
+    """The lines that are wanted as far as they can be read at once. Raises ToolError for a line that is not there."""
     lines = text.splitlines(keepends=True)
     if last_line is not None and last_line < first_line:
         must = f"it has to be {first_line:,} or more, or left out"
@@ -75,11 +85,14 @@ def part_of(text: str, first_line: int, last_line: int | None) -> tuple[str, str
         kept.append(line[:room])
         room -= len(kept[-1])
     last = first_line - 1 + len(kept)
-    if last == len(lines) and first_line == 1 and len(kept[-1]) == len(lines[-1]):
-        return "".join(kept), ""
+    is_cut = len(kept[-1]) < len(lines[last - 1])
+    next_line = last + 1 if len(kept) < len(wanted) else None
+    if last == len(lines) and first_line == 1 and not is_cut:
+        return Part("".join(kept), "", None, is_cut=False)
     more = f"; read on with first_line={last + 1}" if last < len(lines) else ""
-    cut = "; a line is too long and was cut" if len(kept[-1]) < len(lines[last - 1]) else ""
-    return "".join(kept), f"[lines {first_line:,} to {last:,} of {len(lines):,}{cut}{more}]"
+    cut = "; a line is too long and was cut" if is_cut else ""
+    note = f"[lines {first_line:,} to {last:,} of {len(lines):,}{cut}{more}]"
+    return Part("".join(kept), note, next_line, is_cut)
 
 
 def _named(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:

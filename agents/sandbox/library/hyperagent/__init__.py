@@ -80,14 +80,23 @@ def search_documents(query: str, top_k: int = 8) -> list[dict[str, Any]]:
 
 
 def list_files(prefix: str = "", scope: str = "conversation") -> list[dict[str, Any]]:
-    """The files of a workspace: dicts with `path` and `size_bytes`. `scope`: conversation, project or user."""
+    """Up to 500 files of a workspace: dicts with `path` and `size_bytes`. `scope`: conversation, project or user."""
     found: list[dict[str, Any]] = call("list_files", prefix=prefix, scope=scope)
     return found
 
 
 def read_file(path: str, scope: str = "conversation") -> str:
     """A text file of a workspace. Those of the conversation also lie in the working folder: `open` them."""
-    return str(_part(call("read_file", path=path, scope=scope), "text", ""))
+    pieces: list[str] = []
+    line: int | None = 1
+    while line is not None:
+        found = call("read_file", path=path, scope=scope, **({} if line == 1 else {"first_line": line}))
+        if _part(found, "is_cut", False):
+            # A piece of it would be taken for all of it.
+            raise ToolError("read_file", "too_long", f"{path} has a line that is too long to be read by a call.")
+        pieces.append(str(_part(found, "text", "")))
+        line = _part(found, "next_line", None)
+    return "".join(pieces)
 
 
 def write_file(path: str, content: str, scope: str = "conversation") -> str:
