@@ -220,22 +220,30 @@ def _decoded(text: bytes, charset: str) -> str:
 
 
 def _file_name(part: Message) -> str:
+    """Many programs write it as they write a subject, which RFC 2047 forbids, or in UTF-8 as it is."""
+    fields = Message(policy.compat32)
+    for name in ("Content-Disposition", "Content-Type"):
+        fields[name] = next(iter(_values(part, name)), "")
     try:
-        name = part.get_filename() or ""
+        found = fields.get_filename() or ""
     except (ValueError, LookupError, TypeError, AttributeError):
-        name = "with a name that cannot be read"
-    return _shown(str(name), NAME_CHARS)
+        found = "with a name that cannot be read"
+    return _shown(_in_letters(str(found)[:FIELD_CHARS]), NAME_CHARS)
 
 
 def _field(message: Message, name: str) -> str:
     """A header's value in letters, broken encodings as far as they can be read."""
-    value = next(iter(_values(message, name)), "")[:FIELD_CHARS]
+    return _in_letters(next(iter(_values(message, name)), "")[:FIELD_CHARS])
+
+
+def _in_letters(value: str) -> str:
+    """What the encoded words say that stand in it."""
     try:
         pieces = decode_header(value)
     except (HeaderParseError, ValueError, LookupError):
         return value
     return "".join(
-        _decoded(piece, charset or "utf-8") if isinstance(piece, bytes) else piece for piece, charset in pieces
+        _decoded(piece, charset or "latin-1") if isinstance(piece, bytes) else piece for piece, charset in pieces
     )
 
 

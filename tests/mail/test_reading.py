@@ -133,6 +133,27 @@ def test_what_is_attached_without_a_name_gets_one_that_a_file_can_have(kind: str
     assert (safe_name(file.name), file.media_type) == (name, kind)
 
 
+@pytest.mark.parametrize(
+    ("field", "name"),
+    [
+        ('Content-Disposition: attachment; filename="=?UTF-8?Q?M=C3=A4rz_2026.pdf?="', "März 2026.pdf"),
+        ('Content-Disposition: attachment;\n filename="=?UTF-8?B?TcOk?=\n =?UTF-8?B?cnouY3N2?="', "März.csv"),
+        ('Content-Type: application/pdf; name="=?iso-8859-1?Q?M=E4rz.pdf?="', "März.pdf"),
+        ('Content-Disposition: attachment; filename="Ärger 日本.txt"', "Ärger 日本.txt"),
+        ("Content-Disposition: attachment; filename*=UTF-8''M%C3%A4rz.pdf", "März.pdf"),
+    ],
+    ids=["encoded words", "in two lines", "in the type", "as it is", "as it ought to be"],
+)
+def test_the_name_of_an_attachment_is_read_in_each_way_that_programs_write_it(field: str, name: str) -> None:
+    raw = f"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nhello\n--b\n{field}\n\nx\n--b--\n".encode()
+
+    file = attached_in(raw, 1)
+
+    assert [one.name for one in read(raw).attachments] == [name]
+    assert file is not None
+    assert file.name == name
+
+
 @pytest.mark.threat("T16")
 def test_an_attachment_that_is_no_text_is_refused_without_the_name_that_a_stranger_gave_it() -> None:
     with pytest.raises(ToolError) as refused:
