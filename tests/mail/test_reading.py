@@ -50,6 +50,17 @@ def test_any_sequence_of_the_parts_of_mails_is_a_mail(parts: list[bytes]) -> Non
     assert "\n" not in message.subject + message.sender
 
 
+def test_a_name_and_a_subject_whose_encoding_is_broken_are_read_as_they_stand() -> None:
+    raw = b"From: =?utf-8?b?A?= <a@b.example>\nSubject: =?utf-8?b?A?=\n\nhello"
+
+    assert (read(raw).sender, read(raw).subject, read(raw).body) == (
+        "=?utf-8?b?A?= <a@b.example>",
+        "=?utf-8?b?A?=",
+        "hello",
+    )
+    assert head_of("1", raw, arrived=None).subject == "=?utf-8?b?A?="
+
+
 @pytest.mark.parametrize(
     "raw",
     [
