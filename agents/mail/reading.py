@@ -95,7 +95,7 @@ def message_of(id_: str, raw: bytes, *, arrived: datetime | None, is_cut: bool) 
 def attached_in(raw: bytes, number: int) -> AttachedFile | None:
     """One attachment of a mail, by its number; None if there is none such."""
     message = _parsed(raw)
-    parts = _split(message)[2] if message is not None else []
+    parts = _split(message)[1] if message is not None else []
     if not 1 <= number <= len(parts):
         return None
     part = parts[number - 1]
@@ -155,31 +155,35 @@ def _headers(raw: bytes) -> Message:
 
 
 def _contents(message: Message) -> tuple[str, tuple[MailAttachment, ...]]:
-    """Plain text if there is some, else that of the HTML."""
-    plain, html, attached = _split(message)
-    text = "\n\n".join(piece.strip() for piece in map(_text, plain) if piece.strip())
-    if not text:
-        text = "\n\n".join(text_of(_text(part)[:HTML_CHARS]) for part in html)
+    """Where the same is said in several ways the plain text, else that of the HTML; and all that is said beside it, as
+    the footers that mailing lists put below a mail."""
+    said, attached = _split(message)
+    text = "\n\n".join(piece for piece in map(_words, said) if piece)
     attachments = tuple(_attachment(part, number) for number, part in enumerate(attached, start=1))
     return clean_text(text.replace("\r\n", "\n")), attachments
 
 
-def _split(message: Message) -> tuple[list[Message], list[Message], list[Message]]:
-    """The parts that are its text, those that are its HTML, and those that are attached."""
-    plain: list[Message] = []
-    html: list[Message] = []
+def _words(ways: list[Message]) -> str:
+    """Of one text in several ways."""
+    plain = [part for part in ways if part.get_content_type() == "text/plain"]
+    if text := "\n\n".join(piece.strip() for piece in map(_text, plain) if piece.strip()):
+        return text
+    return "\n\n".join(text_of(_text(part)[:HTML_CHARS]) for part in ways if part not in plain)
+
+
+def _split(message: Message) -> tuple[list[list[Message]], list[Message]]:
+    """The texts that it has, each in all its ways, and the parts that are attached."""
+    said: dict[int, list[Message]] = {}
     attached: list[Message] = []
-    for part in _parts(message):
+    for part, way in _parts(message):
         kind = part.get_content_type()
         if _file_name(part) or part.get_content_disposition() == "attachment":
             attached.append(part)
-        elif kind == "text/plain":
-            plain.append(part)
-        elif kind == "text/html":
-            html.append(part)
+        elif kind in ("text/plain", "text/html"):
+            said.setdefault(way, []).append(part)
         elif not kind.startswith("multipart/"):
             attached.append(part)
-    return plain, html, attached
+    return list(said.values()), attached
 
 
 def _attachment(part: Message, number: int) -> MailAttachment:
@@ -196,16 +200,21 @@ def _payload(part: Message) -> bytes:
     return payload if isinstance(payload, bytes) else b""
 
 
-def _parts(message: Message) -> Iterator[Message]:
-    """The leaves, in order, without recursion. Mails that are attached count as one part each."""
-    waiting, given = [message], 0
+def _parts(message: Message) -> Iterator[tuple[Message, int]]:
+    """The leaves, in order, without recursion; those that say the same in several ways have the same number. Mails that
+    are attached count as one part each."""
+    waiting: list[tuple[Message, int | None]] = [(message, None)]
+    given = 0
     while waiting and given < MAX_PARTS:
-        part = waiting.pop()
+        part, way = waiting.pop()
         if part.get_content_maintype() == "multipart" and isinstance(part.get_payload(), list):
-            waiting.extend(reversed([inner for inner in part.get_payload() if isinstance(inner, Message)]))
+            if way is None and part.get_content_type() == "multipart/alternative":
+                way = id(part)
+            inner = [one for one in part.get_payload() if isinstance(one, Message)]
+            waiting.extend((one, way) for one in reversed(inner))
         else:
             given += 1
-            yield part
+            yield part, id(part) if way is None else way
 
 
 def _text(part: Message) -> str:

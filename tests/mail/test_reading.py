@@ -125,6 +125,58 @@ inner text
     assert "\u202e" not in found.attachments[0].name
 
 
+def test_a_footer_in_plain_text_does_not_hide_the_html_above_it() -> None:
+    raw = b"""Content-Type: multipart/mixed; boundary=b
+
+--b
+Content-Type: multipart/related; boundary=c
+
+--c
+Content-Type: text/html
+
+<p>The meeting is on Monday.</p>
+--c--
+--b
+Content-Type: text/plain
+
+To unsubscribe, write to us.
+--b--
+"""
+    assert read(raw).body == "The meeting is on Monday.\n\nTo unsubscribe, write to us."
+
+
+def test_what_is_said_in_several_ways_is_read_once() -> None:
+    """As one program sends a mail that has a picture in the midst of its text."""
+    raw = b"""Content-Type: multipart/alternative; boundary=b
+
+--b
+Content-Type: text/plain
+
+Before. After.
+--b
+Content-Type: multipart/mixed; boundary=c
+
+--c
+Content-Type: text/html
+
+<p>Before.</p>
+--c
+Content-Type: image/png; name=a.png
+
+x
+--c
+Content-Type: text/html
+
+<p>After.</p>
+--c--
+--b--
+"""
+    found = read(raw)
+
+    assert found.body == "Before. After."
+    assert [file.name for file in found.attachments] == ["a.png"]
+
+
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
