@@ -29,6 +29,7 @@ HEADER_BYTES: Final = 64_000
 FIELD_CHARS: Final = 20_000
 MAX_ADDRESSES: Final = 200
 MAX_PARTS: Final = 500
+MAX_REFERENCES: Final = 50
 BODY_CHARS: Final = 200_000
 HTML_CHARS: Final = 1_000_000
 SNIPPET_CHARS: Final = 200
@@ -86,7 +87,7 @@ def message_of(id_: str, raw: bytes, *, arrived: datetime | None, is_cut: bool) 
         date=_date(message, arrived),
         snippet=" ".join(body.split())[:SNIPPET_CHARS],
         message_id=_message_id(message),
-        references=tuple(_line(message, "References", FIELD_CHARS).split())[-50:],
+        references=_references(message),
         body=f"{clipped}\n\n{CUT}" if is_cut or len(body) > BODY_CHARS else clipped,
         attachments=attachments,
     )
@@ -274,6 +275,17 @@ def _shown(text: str, limit: int) -> str:
 
 def _message_id(message: Message) -> str | None:
     return _line(message, "Message-ID", FIELD_CHARS).split(" ")[0][:500] or None
+
+
+def _references(message: Message) -> tuple[str, ...]:
+    """The mails of its thread, from the first one on. One that names only the mail that it answers stands in the thread
+    of that (RFC 5322, 3.6.4)."""
+    found = _line(message, "References", FIELD_CHARS).split()
+    if not found:
+        words = _line(message, "In-Reply-To", FIELD_CHARS).split()
+        answered = [word for word in words if word.startswith("<") and word.endswith(">")]
+        found = answered if len(answered) == 1 else []
+    return tuple(found if len(found) <= MAX_REFERENCES else [found[0], *found[1 - MAX_REFERENCES :]])
 
 
 def _addresses(message: Message, name: str) -> tuple[str, ...]:

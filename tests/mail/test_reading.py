@@ -259,6 +259,21 @@ def test_a_name_cannot_be_mistaken_for_the_address() -> None:
     assert reply_to(found, "hi", message_id="<k@h>", reply_all=False).to == ("r@evil.example",)
 
 
+@pytest.mark.spec("S178")
+def test_an_answer_stays_in_the_thread_of_a_mail_that_names_only_the_one_it_answered() -> None:
+    """Some programs write no References. A long thread keeps its first mail, by which others know it."""
+    head = b"From: eve@example.org\nMessage-ID: <2@x>\nIn-Reply-To: "
+    long = b" ".join(b"<%d@y>" % number for number in range(80))
+
+    answered = read(head + b"<1@x>\n\nhello")
+    unclear = read(head + b"Your mail of <1@x> and <0@x>\n\nhello")
+    old = read(head + b"<79@y>\nReferences: " + long + b"\n\nhello")
+
+    assert reply_to(answered, "hi", message_id="<3@x>", reply_all=False).references == ("<1@x>", "<2@x>")
+    assert unclear.references == ()
+    assert old.references == ("<0@y>", *(f"<{number}@y>" for number in range(31, 80)))
+
+
 def test_encoded_words_cannot_begin_a_header() -> None:
     found = read(b"Subject: =?utf-8?q?a=0D=0ABcc=3A_x=40y?=\nFrom: a@b\n\nx")
 
