@@ -1,7 +1,7 @@
 """Answers to mails: whom they go to, what they quote, the thread that they stand in. Pure."""
 
 from collections.abc import Collection
-from email.utils import parseaddr
+from email.utils import getaddresses
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
@@ -67,9 +67,11 @@ def quoting(body: str, original: MailMessage, *, limit: int) -> str:
 def addresses_in(texts: Collection[str]) -> tuple[str, ...]:
     """The mail addresses in these header values, without names and doubles; what is none is left out."""
     found: list[str] = []
-    for text in texts:
+    # One by one: what is broken in one would run on into the next.
+    named = (address for text in texts if text.isprintable() for _, address in getaddresses([text]))
+    for one in named:
         try:
-            address = _address.validate_python(parseaddr(text)[1] if text.isprintable() else "")
+            address = _address.validate_python(one)
         except ValidationError:
             continue
         if address not in found:

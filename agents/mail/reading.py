@@ -82,7 +82,7 @@ def message_of(id_: str, raw: bytes, *, arrived: datetime | None, is_cut: bool) 
         sender=(_addresses(message, "From") or ("",))[0],
         to=_addresses(message, "To"),
         cc=_addresses(message, "Cc"),
-        reply_to=(_addresses(message, "Reply-To") or (None,))[0],
+        reply_to=", ".join(_addresses(message, "Reply-To")) or None,
         subject=_line(message, "Subject", SUBJECT_CHARS),
         date=_date(message, arrived),
         snippet=" ".join(body.split())[:SNIPPET_CHARS],

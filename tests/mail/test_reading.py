@@ -274,6 +274,15 @@ def test_an_answer_stays_in_the_thread_of_a_mail_that_names_only_the_one_it_answ
     assert old.references == ("<0@y>", *(f"<{number}@y>" for number in range(31, 80)))
 
 
+def test_an_answer_goes_to_all_whom_the_mail_names_for_it() -> None:
+    raw = b"From: eve@example.org\nTo: me@example.org\n"
+    raw += b'Reply-To: "List, the" <list@example.org>, Eve <eve@example.org>\n\nx'
+
+    answer = reply_to(read(raw), "hi", message_id="<k@h>", reply_all=True, own=("me@example.org",))
+
+    assert (answer.to, answer.cc) == (("list@example.org", "eve@example.org"), ())
+
+
 def test_encoded_words_cannot_begin_a_header() -> None:
     found = read(b"Subject: =?utf-8?q?a=0D=0ABcc=3A_x=40y?=\nFrom: a@b\n\nx")
 
