@@ -34,6 +34,8 @@ LIFE_S: Final = 55
 HEAD_BYTES: Final = 24_000
 # More of a mail than this is not read.
 MAIL_BYTES: Final = 30_000_000
+# Of a large folder: an answer is one line, and the library reads none above a million bytes.
+SEARCHED_AT_ONCE: Final = 50_000
 # Of each mail of a thread.
 THREAD_MAIL_BYTES: Final = 400_000
 INBOX: Final = "INBOX"
@@ -81,22 +83,28 @@ class Connection:
         self._abilities = b" ".join(self._do("begin", imap.capability)).upper().split()
         self._names: dict[str, str] = {"inbox": INBOX}
         self.uid_validity = 0
+        self._held = 0
 
     def open(self, folder: Folder, *, make: bool = False) -> None:
         """For reading: nothing is marked as seen. `make`: a folder that is not there is made."""
         self._select(folder, make=make, read_only=True)
 
     def _select(self, folder: Folder, *, make: bool = False, read_only: bool) -> None:
-        self._do("open the folder", self._imap.select, _quoted(self._name_of(folder, make=make)), read_only)
+        held = self._do("open the folder", self._imap.select, _quoted(self._name_of(folder, make=make)), read_only)
+        self._held = int(held[-1]) if held and held[-1] else 0
         _, answer = self._imap.response("UIDVALIDITY")
         self.uid_validity = int(answer[0]) if answer and answer[0] else 0
 
     def search(self, terms: Sequence[Term], *, limit: int) -> list[int]:
         """The uids of the newest `limit` mails of the open folder that fit, newest first."""
-        line = search_line(terms, literals=b"LITERAL+" in self._abilities)
-        found = self._do("search", self._imap.uid, "SEARCH", line)
-        uids = [int(word) for word in (found[0] or b"").split() if word.isdigit()]
-        return sorted(uids, reverse=True)[:limit]
+        found: set[int] = set()
+        for within in self._within():
+            line = search_line([*within, *terms], literals=b"LITERAL+" in self._abilities)
+            given = self._do("search", self._imap.uid, "SEARCH", line)
+            found |= {int(word) for part in given for word in (part or b"").split() if word.isdigit()}
+            if len(found) >= limit:
+                break
+        return sorted(found, reverse=True)[:limit]
 
     def heads(self, uids: Sequence[int]) -> list[Found]:
         """The beginnings of these mails, in this order; those that are gone by now are left out."""
@@ -143,6 +151,14 @@ class Connection:
         return shown_id(folder, int(validity), int(match[1]))
 
     # --- inside
+
+    def _within(self) -> Iterator[list[Term]]:
+        """The mails of the open folder in parts, the newest first; what came since it was opened is among those."""
+        first = max(1, self._held - SEARCHED_AT_ONCE + 1)
+        yield [(f"{first}:*",)] if first > 1 else []
+        while first > 1:
+            last, first = first - 1, max(1, first - SEARCHED_AT_ONCE)
+            yield [(f"{first}:{last}",)]
 
     def _fetched(self, uids: Sequence[int], at_most: int) -> list[Found]:
         if not uids:

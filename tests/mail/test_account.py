@@ -18,6 +18,7 @@ from agents.runtime.driven import About
 from agents.tools.tool import ToolError
 from agents.tools.values import OutgoingMail
 from hyperagent.lib.mail_servers import imap_server, smtp_server
+from tests.mail.crowded import Crowded
 from tests.mail.dovecot import Dovecot, Inside
 from tests.mail.rude import GREETING, HANG_UP, SMTP_UP_TO_DATA, Rude
 from tests.mail.sink import Arrived, Sink
@@ -360,6 +361,22 @@ async def test_a_search_finds_by_gmails_words_newest_first_and_leaves_mails_unre
     assert await found('a" UID 1 \\ {5}') == []
     await account.read(HERE, "<q3@example.org>")
     assert await found("is:unread from:bob") == ["<q3@example.org>"]
+
+
+@pytest.mark.spec("S178")
+async def test_a_mailbox_with_very_many_mails_is_searched_part_by_part_from_the_newest_on(sink: Sink) -> None:
+    with Crowded(200_000) as crowded:
+        account = ServerAccount(smtp_server(sink.url), imap_server(crowded.url))
+
+        newest = await account.search(HERE, "inbox", "", limit=2)
+        rare = await account.search(HERE, "inbox", "from:00042", limit=5)
+
+    assert [one.id for one in newest] == ["inbox.7.1000200000", "inbox.7.1000199999"]
+    assert [one.id for one in rare] == ["inbox.7.1000100042", "inbox.7.1000000042"]
+    assert crowded.searched == [
+        "UID SEARCH 150001:*",
+        *(f'UID SEARCH {within} FROM "00042"' for within in ("150001:*", "100001:150000", "50001:100000", "1:50000")),
+    ]
 
 
 @pytest.mark.spec("S178", "S179")
