@@ -25,6 +25,9 @@ PICTURE_BYTES: Final = 300_000
 _QUALITIES: Final = (70, 40, 15)
 _ON_CHARS: Final = 300
 _BEGINS_MS: Final = 250
+# As Playwright says that an element is no field for this text. A field for a date says nothing, and stays empty.
+_TAKES_NONE: Final = ("cannot be filled", "cannot type text", "malformed value", "is not an <input>")
+_STAYED_EMPTY: Final = "e => ['date', 'time', 'datetime-local', 'month', 'week'].includes(e.type) && !e.value"
 # What an element is in a few words; nothing of it is run.
 _AT_POINT: Final = """([x, y]) => { const e = document.elementFromPoint(x, y); return e ? [e.tagName.toLowerCase(),
  (e.getAttribute('aria-label') || e.innerText || e.getAttribute('placeholder') || e.getAttribute('alt') || '')
@@ -159,7 +162,17 @@ def found_by(outlined: Outline, wanted: str, page: Page) -> Locator:
 async def fill(element: Locator, text: str, *, wanted: str, within_s: float) -> None:
     """Into a field, in place of what is there; of a list the choice with this text."""
     if await element.evaluate("e => e.tagName", timeout=within_s * 1000) != "SELECT":
-        await element.fill(text, timeout=within_s * 1000)
+        try:
+            await element.fill(text, timeout=within_s * 1000)
+        except PlaywrightError as error:
+            # What stands below the first line is the page's.
+            said = error.message.split("\n", maxsplit=1)[0].lower()
+            if any(reason in said for reason in _TAKES_NONE):
+                raise ToolError(words.TAKES_NO_TEXT) from None
+            raise
+        with suppress(PlaywrightError):
+            if text and await element.evaluate(_STAYED_EMPTY, timeout=within_s * 1000):
+                raise ToolError(words.TAKES_NO_TEXT)
         return
     try:
         await element.select_option(label=text, timeout=within_s * 1000)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import ssl
 from collections.abc import AsyncIterator
@@ -37,6 +38,7 @@ class Loopback:
         self.came = asyncio.Event()
         self.may_come = asyncio.Event()
         self.is_broken = False
+        self.kept: dict[str, Any] = {}
 
     async def connect(self, port: int) -> Any:
         self.questions += 1
@@ -48,7 +50,10 @@ class Loopback:
         return await asyncio.open_connection("127.0.0.1", self.port)
 
     async def remember(self, kept: Any) -> None:
-        pass
+        self.kept.update(kept)
+
+    async def remembered(self) -> dict[str, Any]:
+        return self.kept
 
 
 class Boxes:
@@ -65,10 +70,10 @@ class Boxes:
 
 
 @asynccontextmanager
-async def a_browser(folder: Path, *flags: str) -> AsyncIterator[int]:
+async def a_browser(folder: Path, *flags: str, page: str = PAGE) -> AsyncIterator[int]:
     """The port at which it can be steered."""
     told = folder / "DevToolsActivePort"
-    command = (chromium.EXECUTABLE, *FLAGS, *flags, f"--user-data-dir={folder}", PAGE)
+    command = (chromium.EXECUTABLE, *FLAGS, *flags, f"--user-data-dir={folder}", page)
     process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.DEVNULL, start_new_session=True)
     try:
         async with asyncio.timeout(30):
@@ -173,3 +178,46 @@ async def test_a_site_whose_encrypted_answers_pass_unread_says_nothing_in_the_pr
 
         assert seen.title == "Evil"
         await steering.close()
+
+
+@asynccontextmanager
+async def someone_at(folder: Path, page: str) -> AsyncIterator[tuple[Steering, About]]:
+    """A browser that shows this page, and whose it is."""
+    boxes: Any = Boxes()
+    about = About(uuid4(), user_id=uuid4(), conversation_id=uuid4())
+    steering = Steering(lambda: boxes, Patience())
+    async with a_browser(folder, page=page) as port:
+        boxes.of[about.user_id] = Loopback(port)
+        boxes.of[about.user_id].may_come.set()
+        yield steering, about
+        await steering.close()
+
+
+async def found(steering: Steering, about: About, role: str) -> str:
+    """What the element with this role is, as clicks and words for it name it."""
+    seen = await steering.look(about)
+    reference = re.search(rf"- {role}\b.*?\[ref=(e\d+)\]", seen.text)
+    assert reference, seen.text
+    return await steering.described(about, reference[1])
+
+
+async def touching() -> None:
+    """Nobody keeps what is told."""
+
+
+@pytest.mark.spec("S196")
+async def test_what_takes_no_such_text_is_told_so_and_nothing_is_in_doubt(tmp_path: Path) -> None:
+    """A person is asked about what may have happened; the page, and whoever steers it, stay."""
+    fields = "<input type=checkbox aria-label=Agree><input type=number aria-label=Count>"
+    page = f"data:text/html,{fields}<input type=date aria-label=Day><button>Go</button>"
+    async with someone_at(tmp_path, page) as (steering, about):
+        for role in ("checkbox", "spinbutton", "textbox", "button"):
+            on = await found(steering, about, role)
+            with pytest.raises(ToolError) as failed:
+                await steering.type(about, on, "on 28.11.", submit=False, touching=touching)
+
+            assert (failed.value.message, failed.value.may_have_happened) == (words.TAKES_NO_TEXT, False)
+
+        day = await found(steering, about, "textbox")
+        seen = await steering.type(about, day, "2026-11-28", submit=False, touching=touching)
+        assert "2026-11-28" in seen.text
