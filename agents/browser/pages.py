@@ -47,6 +47,7 @@ class Tabs:
     context: BrowserContext
     notes: list[str] = field(default_factory=list)
     _sized: WeakSet[Page] = field(default_factory=WeakSet)
+    _worked_on: Page | None = None
 
     async def follow(self) -> None:
         self.context.on("page", self._opened)
@@ -63,6 +64,7 @@ class Tabs:
         if page not in self._sized:
             self._sized.add(page)
             await page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+        self._worked_on = page
         for old in self.context.pages[:-MOST_PAGES]:
             await old.close()
         return page
@@ -77,6 +79,11 @@ class Tabs:
 
     def _hear(self, page: Page) -> None:
         page.on("dialog", self._answered)
+        page.on("close", self._closed)
+
+    def _closed(self, page: Page) -> None:
+        if page is self._worked_on:
+            self._note("The page closed itself. The one that was open before is shown now.")
 
     async def _shut_dialog(self, page: Page) -> None:
         """One that came while nobody listened, of which we are not told again."""

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from weakref import WeakValueDictionary
 
 import structlog
-from playwright.async_api import Browser, Playwright, async_playwright
+from playwright.async_api import Browser, Page, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import TimeoutError as PlaywrightTimeout
 
@@ -172,6 +172,7 @@ class Steering:
 
     async def _acted(self, held: _Held, act: Act, touching: Touching, *, key: str = "") -> SeenPage:
         """Where the page cannot be seen afterwards, that is said: the act has happened."""
+        page = await held.tabs.current()
         await touching()
         held.acted = True
         try:
@@ -181,13 +182,24 @@ class Steering:
         except PlaywrightError as error:
             if key and "Unknown key" in error.message:
                 raise ToolError(words.NO_KEY.format(key=key)) from None
-            raise
+            if not _closed_itself(held, page):
+                raise
         page = await held.tabs.current()
+        try:
+            return await self._came_of_it(held, page)
+        except ToolError as error:
+            return SeenPage(clean_text(page.url), "", "", notes=(words.DONE.format(why=error.message),))
+
+    async def _came_of_it(self, held: _Held, page: Page) -> SeenPage:
+        """Of a page that closes itself over an act, as some that were opened for a choice do, the one before."""
         try:
             await pages.settle(page, within_s=self._patience.settling_s)
             return await self._seen(held)
-        except ToolError as error:
-            return SeenPage(clean_text(page.url), "", "", notes=(words.DONE.format(why=error.message),))
+        except PlaywrightError:
+            if not _closed_itself(held, page):
+                raise
+        await pages.settle(await held.tabs.current(), within_s=self._patience.settling_s)
+        return await self._seen(held)
 
     async def _seen(self, held: _Held, *, status: int | None = None) -> SeenPage:
         page = await held.tabs.current()
@@ -315,6 +327,10 @@ class Steering:
             if held.closing is not None:
                 held.closing.cancel()
             await _given_up(held)
+
+
+def _closed_itself(held: _Held, page: Page) -> bool:
+    return page.is_closed() and held.browser.is_connected()
 
 
 async def _given_up(held: _Held) -> None:

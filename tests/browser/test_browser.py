@@ -154,6 +154,26 @@ async def test_a_page_is_opened_and_used_like_a_person_does_and_each_step_is_see
     assert alice.agent.told("browser_stream")[0].url == f"/browser/{alice.agent.about.conversation_id}/"
 
 
+@pytest.mark.spec("S196")
+async def test_a_page_that_closes_itself_over_a_click_leads_back_to_the_one_before(
+    surfing: Callable[..., Any], site: Site
+) -> None:
+    """Else a person is asked whether the click has happened, and the browser is called closed."""
+    alice = await surfing("alice")
+    opens = "<button onclick=\"window.open('/{0}')\">{0}</button>"
+    site.pages["/shop"] = f"<h1>Shop</h1>{opens.format('now')}{opens.format('soon')}".encode()
+    site.pages["/now"] = b"<button onclick='window.close()'>Take it</button>"
+    site.pages["/soon"] = b"<button onclick='setTimeout(() => window.close(), 100)'>Take it</button>"
+    seen = await alice(browser_tools.browser_navigate, url=f"{site.url}/shop")
+
+    for name in ("now", "soon"):
+        choice = await alice(browser_tools.browser_click, target=reference(seen, f'button "{name}"'))
+        seen = await alice(browser_tools.browser_click, target=reference(choice, 'button "Take it"'))
+
+        assert 'heading "Shop"' in seen
+        assert "The page closed itself. The one that was open before is shown now." in seen
+
+
 @pytest.mark.spec("S196", "S203")
 async def test_nothing_but_the_web_is_reached_and_nothing_is_shared_and_a_browser_that_died_can_be_opened_again(
     surfing: Callable[..., Any], site: Site
