@@ -42,6 +42,7 @@ __all__ = [
     "test_output_without_end_is_cut_and_ends_the_program",
     "test_outputs_have_a_folder_from_the_start",
     "test_several_programs_run_at_once",
+    "test_what_cannot_be_read_is_left_out",
     "test_what_is_no_ordinary_file_is_neither_listed_nor_read",
     "test_what_is_no_text_is_replaced",
 ]
@@ -228,6 +229,19 @@ async def test_what_is_no_ordinary_file_is_neither_listed_nor_read(box: Box) -> 
     for name in ("pipe", "link", "root/tmp/new"):
         with pytest.raises(SandboxError):
             await box.write(f"{HOME}/{name}", b"new")
+
+
+async def test_what_cannot_be_read_is_left_out(box: Box) -> None:
+    """And does not make the rest, and every later run in this box, impossible."""
+    await box.run(sh("mkdir shut; echo > shut/file; chmod 444 shut; echo > closed; chmod 0 closed; echo > open"))
+
+    listed = [file.path for file in await box.files()]
+    archive = await box.pack([HOME], max_bytes=1 << 20)
+    await box.run(sh("chmod 755 shut"))
+
+    assert listed == [f"{HOME}/closed", f"{HOME}/open"]
+    with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
+        assert packed.getnames() == [f"{HOME}/open".lstrip("/")]
 
 
 async def test_a_folder_is_packed_and_unpacked_into_another_box(box: Box, provider: SandboxProvider) -> None:

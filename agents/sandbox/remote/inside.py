@@ -216,20 +216,36 @@ def stage(order: dict[str, Any]) -> dict[str, Any]:
 
 
 def files(order: dict[str, Any]) -> list[list[Any]]:
-    found = sorted(_regular(order["folder"]))
-    return [_facts(path) for path in found[: order["most"]]]
+    found = sorted((path, facts.st_size, facts.st_mtime_ns) for path, facts in _regular(order["folder"]).items())
+    return [list(one) for one in found[: order["most"]]]
 
 
 def pack(order: dict[str, Any]) -> dict[str, Any]:
     made = io.BytesIO()
     size = 0
+    found = {path: facts for folder in order["folders"] for path, facts in _regular(folder).items()}
     with tarfile.open(fileobj=made, mode="w") as archive:
-        for path in sorted({path for folder in order["folders"] for path in _regular(folder)}):
-            size += os.lstat(path).st_size + 1024
+        for path in sorted(found):
+            size += found[path].st_size + 1024
             if size > order["max_bytes"]:
                 raise Refused(f"these folders have more than {order['max_bytes']:,} bytes")
-            archive.add(path, arcname=path.lstrip("/"), recursive=False)
+            _pack_one(archive, path)
     return _staged(order["to"], made.getvalue())
+
+
+def _pack_one(archive: tarfile.TarFile, path: str) -> None:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return  # it has gone meanwhile, or its owner took its own right to read it
+    with os.fdopen(fd, "rb") as file:
+        facts = os.fstat(fd)
+        if not stat.S_ISREG(facts.st_mode):
+            return
+        content = file.read(facts.st_size)
+    member = tarfile.TarInfo(path.lstrip("/"))
+    member.size, member.mode, member.mtime = len(content), facts.st_mode & 0o777, facts.st_mtime
+    archive.addfile(member, io.BytesIO(content))
 
 
 def unpack(order: dict[str, Any]) -> int:
@@ -271,12 +287,18 @@ def writable(path: str, roots: list[str]) -> str:
     return clean
 
 
-def _regular(folder: str) -> list[str]:
-    found = []
+def _regular(folder: str) -> dict[str, os.stat_result]:
+    """What vanishes meanwhile, or lies where nobody may look, is left out."""
+    found = {}
     for at, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if f"{at}/{name}" != OWN]
-        paths = [f"{at.rstrip('/')}/{name}" for name in names]
-        found += [path for path in paths if stat.S_ISREG(os.lstat(path).st_mode)]
+        for path in (f"{at.rstrip('/')}/{name}" for name in names):
+            try:
+                facts = os.lstat(path)
+            except OSError:
+                continue
+            if stat.S_ISREG(facts.st_mode):
+                found[path] = facts
     return found
 
 
