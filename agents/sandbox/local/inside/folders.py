@@ -122,7 +122,10 @@ def _walk(folder: str) -> Iterator[tuple[str, os.stat_result]]:
         try:
             with os.scandir(ahead.pop()) as entries:
                 for entry in entries:
-                    facts = entry.stat(follow_symlinks=False)
+                    try:
+                        facts = entry.stat(follow_symlinks=False)
+                    except OSError:
+                        continue
                     if stat.S_ISDIR(facts.st_mode):
                         ahead.append(entry.path)
                     elif stat.S_ISREG(facts.st_mode):
