@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from agents import registry
 from agents.mcp import listing
-from agents.mcp.definitions import OWN, SLUG, Risk
+from agents.mcp.definitions import OWN, SLUG, Risk, called
 from agents.mcp.folders import installed
 from agents.mcp.models import McpServer, McpTool, ServerKind, ServerState
 from agents.mcp.reading import bare_config, config_of
@@ -90,6 +90,7 @@ def change_server(user: User, server_id: uuid.UUID, wanted: Wanted) -> McpServer
         _check_may(user, wanted)
         values = _checked(wanted)
         moved = any(values[name] != getattr(server, name) for name in ("url", "command", "args", "folder"))
+        renamed = values["name"] != server.name
         kept = _kept_secrets(wanted, {} if moved else _opened(server))
         for name, value in {**values, **kept}.items():
             setattr(server, name, value)
@@ -97,6 +98,8 @@ def change_server(user: User, server_id: uuid.UUID, wanted: Wanted) -> McpServer
             server.state, server.last_error = ServerState.NEW, ""
             server.tools.update(reviewed_pin="", allowed=False)
         _stored(server.save, wanted.name)
+        if renamed:
+            _name_tools(server)
         _record(AuditKind.CONNECTION_CHANGED, user, server, what="settings", moved=moved)
     return server
 
@@ -171,6 +174,15 @@ def seen(user: User, server_id: uuid.UUID) -> McpServer:
 
 
 # --- inside
+
+
+def _name_tools(server: McpServer) -> None:
+    """After the server: another one may have its old name, and tools of the same names, by now."""
+    taken: set[str] = set()
+    for tool in server.tools.order_by("called"):
+        tool.called = called(server.name, tool.name, own=server.is_own, taken=taken)
+        taken.add(tool.called)
+        tool.save(update_fields=["called"])
 
 
 def _record(kind: AuditKind, user: User, server: McpServer, **details: JSON) -> None:

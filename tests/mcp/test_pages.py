@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.test import Client
 
 from agents.mcp import actions, listing
@@ -106,6 +107,28 @@ def test_an_administrator_connects_reviews_and_sees_what_a_server_changed(
     assert "x-key" not in calculating.headers
     bobs.post(f"{HERE}{server.pk}/delete/")
     assert not McpTool.objects.exists()
+
+
+@pytest.mark.spec("B26")
+def test_the_tools_of_a_server_that_is_renamed_are_named_after_it_and_another_may_take_the_old_name(
+    bob: Any, client_of: Any, calculating: Served
+) -> None:
+    bobs = client_of(bob)
+    form = {"url": calculating.url, "agents": ["chat"], "is_inner": "on", "for_installation": "on"}
+    bobs.post(HERE, {**form, "name": "calc"})
+    server = McpServer.objects.get()
+    server.tools.filter(name="add").update(allowed=True, risk="read", reviewed_pin=F("pin"))
+
+    bobs.post(f"{HERE}{server.pk}/", {**form, "name": "old"})
+    bobs.post(HERE, {**form, "name": "calc"})
+
+    assert set(server.tools.values_list("called", "allowed").filter(name__in=("add", "wipe"))) == {
+        ("mcp_old_add", True),
+        ("mcp_old_wipe", False),
+    }
+    names = list(McpTool.objects.values_list("called", flat=True))
+    assert len(names) == len(set(names)) == 20
+    assert "mcp_calc_add" in names
 
 
 @pytest.mark.spec("B26")
