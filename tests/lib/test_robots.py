@@ -28,6 +28,25 @@ def test_the_longest_rule_that_fits_decides(path: str, allowed: bool) -> None:
     assert may_read(TEXT, path) is allowed
 
 
+@pytest.mark.parametrize(
+    ("rule", "path"),
+    [
+        ("/über-uns", "/%C3%BCber-uns/team"),
+        ("/%c3%bcber-uns", "/%C3%BCber-uns/team"),
+        ("/%7Ebob/", "/~bob/page"),
+        ("/~bob/", "/%7ebob/page"),
+        ("/*/日本$", "/a/%E6%97%A5%E6%9C%AC"),
+    ],
+    ids=["letters", "small escapes", "needless escape", "needless escape in the path", "pattern"],
+)
+def test_a_path_is_the_same_however_its_letters_are_written(rule: str, path: str) -> None:
+    assert not may_read(f"User-agent: *\nDisallow: {rule}", path)
+
+
+def test_a_mark_at_the_beginning_of_the_file_hides_no_rule() -> None:
+    assert not may_read("\ufeffUser-agent: *\nDisallow: /private", "/private")
+
+
 def test_the_group_that_names_us_counts_alone() -> None:
     text = "User-agent: *\nDisallow: /\n\nUser-Agent: HyperAgent\nuser-agent: friend\nDisallow: /not-you\n"
 

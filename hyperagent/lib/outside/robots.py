@@ -4,13 +4,17 @@ pure rules on its text.
 
 import re
 from dataclasses import dataclass
+from string import ascii_letters, digits
 from typing import Final, Protocol
+from urllib.parse import quote
 
 from hyperagent.lib.outside.fetching import Fault, Fetched, NotFetched
 
 MAX_BYTES: Final = 512_000
 _NAME: Final = "hyperagent"
 _ALL: Final = "*"
+_ESCAPED: Final = re.compile("%([0-9A-Fa-f]{2})")
+_UNRESERVED: Final = frozenset(f"{ascii_letters}{digits}-._~")
 
 
 class NotAsked(Exception):
@@ -52,7 +56,8 @@ def may_read(text: str, path: str) -> bool:
     """Whether `path` (with its query) may be read: the longest rule that fits decides, and of two as long the one that
     allows. The group that names us counts, else that for all."""
     rules = _rules_for_us(text)
-    fitting = [rule for rule in rules if _fits(rule.pattern, path)]
+    asked = _as_sent(path)
+    fitting = [rule for rule in rules if _fits(rule.pattern, asked)]
     if not fitting or path == "/robots.txt":
         return True
     return max(fitting, key=lambda rule: (len(rule.pattern), rule.allows)).allows
@@ -64,7 +69,7 @@ def _rules_for_us(text: str) -> list[Rule]:
     groups: dict[str, list[Rule]] = {}
     names: frozenset[str] = frozenset()
     in_rules = False
-    for line in text.splitlines():
+    for line in text.removeprefix("\ufeff").splitlines():
         key, _, value = line.partition("#")[0].partition(":")
         key, value = key.strip().lower(), value.strip()
         if key == "user-agent":
@@ -77,8 +82,19 @@ def _rules_for_us(text: str) -> list[Rule]:
             in_rules = True
             if value:
                 for name in names:
-                    groups[name].append(Rule(key == "allow", value))
+                    groups[name].append(Rule(key == "allow", _as_sent(value)))
     return groups[_NAME] if _NAME in groups else groups.get(_ALL, [])
+
+
+def _as_sent(path: str) -> str:
+    """In the one way in which paths are compared: letters beyond ASCII escaped, those that need it not as they are."""
+    escaped = path if path.isascii() else "".join(one if one.isascii() else quote(one) for one in path)
+    return _ESCAPED.sub(_plain, escaped)
+
+
+def _plain(escaped: re.Match[str]) -> str:
+    meant = chr(int(escaped[1], 16))
+    return meant if meant in _UNRESERVED else escaped[0].upper()
 
 
 def _fits(pattern: str, path: str) -> bool:
