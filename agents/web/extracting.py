@@ -1,6 +1,7 @@
 """The text of a page that was fetched: in Markdown, by the confined process that reads documents, which is trusted with
 nothing. Knows no network."""
 
+import codecs
 import re
 import tempfile
 import time
@@ -22,6 +23,7 @@ READ_S: Final = 25.0
 _DEEPEST: Final = 6
 _DECLARED: Final = re.compile(rb"<meta[^>]+charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]{2,40})", re.IGNORECASE)
 _DECLARED_WITHIN: Final = 4_096
+_MARKS: Final = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _TEXTS: Final = ("html", "txt", "md", "csv")
 
 
@@ -74,7 +76,10 @@ def markdown_of(page: Page) -> str:
 
 
 def _in_utf8(body: bytes, content_type: str) -> bytes:
-    """Text as its server or its own head says that it is written; as it is, where that is not so."""
+    """Text as its server or its own head says that it is written; as it is, where that is not so. What begins with a
+    mark of its encoding says it best."""
+    if body.startswith(_MARKS):
+        return body
     declared = _DECLARED.search(body[:_DECLARED_WITHIN])
     for charset in (_charset_of(content_type), declared[1].decode("ascii") if declared else ""):
         if known := text_encoding(charset):
