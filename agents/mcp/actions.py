@@ -263,6 +263,11 @@ def _check_secrets(wanted: Wanted, faults: dict[str, list[str]]) -> None:
             faults.setdefault("secrets", []).append(
                 _("The value of '{name}' is empty, too long or not printable.").format(name=name[:40])
             )
+        elif wanted.kind is ServerKind.HTTP and not value.isascii():
+            # Such as a quotation mark that a word processor made, or dots that stand for the rest.
+            faults.setdefault("secrets", []).append(
+                _("The value of '{name}' has letters or signs that a header cannot have.").format(name=name[:40])
+            )
 
 
 def _opened(server: McpServer) -> dict[str, Any]:

@@ -131,6 +131,15 @@ def test_the_tools_of_a_server_that_is_renamed_are_named_after_it_and_another_ma
     assert "mcp_calc_add" in names
 
 
+def test_a_header_that_cannot_be_sent_is_refused_at_its_field(bob: Any, client_of: Any, calculating: Served) -> None:
+    form = {"name": "calc", "url": calculating.url, "agents": ["chat"], "is_inner": "on", "for_installation": "on"}
+
+    refused = client_of(bob).post(HERE, {**form, "secrets": "Authorization: Bearer sk-12…89"})
+
+    assert "The value of 'Authorization' has letters or signs" in said(refused).replace("&#x27;", "'")
+    assert (McpServer.objects.count(), calculating.headers) == (0, {})
+
+
 @pytest.mark.spec("B26")
 def test_a_person_connects_a_server_for_themselves_and_never_an_inner_one(
     alice: Any, bob: Any, charlie: Any, client_of: Any, calculating: Served
