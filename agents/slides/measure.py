@@ -1,5 +1,6 @@
 """How wide text is, and how it breaks into lines: by a font of this machine, for the file and its picture alike."""
 
+import unicodedata
 from functools import cache
 from typing import Any, Final
 
@@ -32,8 +33,16 @@ def font(pixels: int, *, bold: bool = False) -> Any:
 
 
 def width_of(text: str, size: float, *, bold: bool = False) -> float:
-    """In points, as one line: a name in a chart may have several."""
-    return float(font(100, bold=bold).getlength(" ".join(text.split()))) * size / 100 * _SLACK
+    """In points, as one line: a name in a chart may have several. Signs of East Asia are as wide as high; the font of
+    this machine need not have them."""
+    line = " ".join(text.split())
+    narrow = line if line.isascii() else "".join(sign for sign in line if not is_wide(sign))
+    wide = (len(line) - len(narrow)) * 100
+    return (float(font(100, bold=bold).getlength(narrow)) + wide) * size / 100 * _SLACK
+
+
+def is_wide(sign: str) -> bool:
+    return unicodedata.east_asian_width(sign) in ("W", "F")
 
 
 def wrapped(text: str, size: float, width: float, *, bold: bool = False) -> tuple[str, ...]:
@@ -53,8 +62,23 @@ def wrapped(text: str, size: float, width: float, *, bold: bool = False) -> tupl
 def _pieces(word: str, size: float, width: float, bold: bool) -> list[str]:
     if width_of(word, size, bold=bold) <= width:
         return [word]
+    if any(map(is_wide, word)):
+        return _by_signs(word, size, width, bold)
     most = max(1, int(len(word) * width / width_of(word, size, bold=bold)) - 1)
     return [word[start : start + most] for start in range(0, len(word), most)]
+
+
+def _by_signs(word: str, size: float, width: float, bold: bool) -> list[str]:
+    """Where some are wide and some are not."""
+    pieces, room = [""], width
+    for sign in word:
+        taken = width_of(sign, size, bold=bold)
+        if taken > room and pieces[-1]:
+            pieces.append("")
+            room = width
+        pieces[-1] += sign
+        room -= taken
+    return pieces
 
 
 def height_of(lines: tuple[str, ...], size: float, width: float, *, bold: bool = False, bullets: bool = False) -> float:

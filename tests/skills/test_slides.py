@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import shutil
 import subprocess
 from pathlib import Path
@@ -21,7 +22,7 @@ from agents.skills.registry import invoke
 from agents.slides.deck import Deck
 from agents.slides.layout import pages_of
 from agents.slides.making import Made, made
-from agents.slides.measure import height_of
+from agents.slides.measure import INDENT, LINE, height_of, width_of, wrapped
 from agents.slides.pictures import ticks
 from agents.slides.shapes import HEIGHT, WIDTH, Text
 from agents.slides.themes import THEMES
@@ -67,6 +68,13 @@ SLIDES: list[dict[str, Any]] = [
 DECK = Deck.model_validate({"title": "Shore power", "slides": SLIDES})
 
 
+def test_a_line_of_wide_and_narrow_signs_is_broken_before_it_is_too_long() -> None:
+    lines = wrapped("iiiiiiiiiiiiiiiiiiii" + "漢" * 40, 20, 200)
+
+    assert "".join(lines) == "iiiiiiiiiiiiiiiiiiii" + "漢" * 40
+    assert max(width_of(line, 20) for line in lines) <= 200
+
+
 class TestDeck:
     @pytest.mark.parametrize(
         ("wrong", "said"),
@@ -110,6 +118,18 @@ class TestLayout:
                 if isinstance(shape, Text) and shape.bullets:
                     assert height_of(shape.lines, shape.size, shape.box.width, bullets=True) <= shape.box.height
         assert len(pages) > len(deck.slides)
+
+    def test_signs_of_east_asia_have_room_though_no_font_here_has_them(self) -> None:
+        points = ["漢字" * 70, "Q3 " + "売上" * 60] * 6
+        deck = Deck.model_validate({"title": "T", "slides": [{"kind": "bullets", "title": "報告", "points": points}]})
+
+        shown = [shape for page in pages_of(deck) for shape in page.shapes if isinstance(shape, Text) and shape.bullets]
+
+        for text in shown:
+            in_a_line = (text.box.width - INDENT * text.size) // text.size
+            lines = sum(math.ceil(len(point) / in_a_line) for point in text.lines)
+            assert lines * LINE * text.size <= text.box.height
+        assert sum(len(text.lines) for text in shown) == 12
 
     def test_points_that_do_not_fit_go_on_to_another_slide_and_none_is_lost(self) -> None:
         points = [
