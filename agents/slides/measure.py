@@ -45,6 +45,12 @@ def is_wide(sign: str) -> bool:
     return unicodedata.east_asian_width(sign) in ("W", "F")
 
 
+def runs_left(text: str) -> bool:
+    """Whether it is read from the right, as Arabic and Hebrew: its first letter says so."""
+    kinds = (unicodedata.bidirectional(sign) for sign in text)
+    return next((kind for kind in kinds if kind in ("L", "R", "AL")), "L") != "L"
+
+
 def wrapped(text: str, size: float, width: float, *, bold: bool = False) -> tuple[str, ...]:
     """The lines that it takes in this width. A word that is too long is broken."""
     lines: list[str] = []

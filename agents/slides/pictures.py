@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agents.slides.measure import GAP, INDENT, LINE, font, width_of, wrapped
+from agents.slides.measure import GAP, INDENT, LINE, font, runs_left, width_of, wrapped
 from agents.slides.shapes import HEIGHT, WIDTH, Block, Box, Drawing, Page, Picture, Table, Text
 
 PIXELS_A_POINT: Final = 4 / 3
@@ -52,25 +52,30 @@ def _text(draw: Any, text: Text) -> None:
     points = [wrapped(line, text.size, text.box.width - indent, bold=text.bold) or ("",) for line in text.lines]
     high = sum(map(len, points)) * LINE * text.size + (len(points) - 1) * GAP * text.size * text.bullets
     top = text.box.top + {"top": 0.0, "middle": 0.5, "bottom": 1.0}[text.anchor] * max(0.0, text.box.height - high)
-    for lines in points:
+    for point, lines in zip(text.lines, points, strict=True):
+        # What is read from the right begins there.
+        turned = runs_left(point)
+        aligned = "right" if turned and text.align == "left" else text.align
         if text.bullets:
-            _mark(draw, text, top)
+            _mark(draw, text, top, turned=turned)
+        left = text.box.left if turned else text.box.left + indent
         for line in lines:
-            _line(draw, line, text, left=text.box.left + indent, top=top, width=text.box.width - indent)
+            _line(draw, line, text, aligned=aligned, left=left, top=top, width=text.box.width - indent)
             top += LINE * text.size
         top += GAP * text.size * text.bullets
 
 
-def _mark(draw: Any, text: Text, top: float) -> None:
+def _mark(draw: Any, text: Text, top: float, *, turned: bool) -> None:
     size = text.size * 0.26
-    left, middle = text.box.left + text.size * 0.15, top + text.size * 0.62
+    left = text.box.right - text.size * 0.15 - size if turned else text.box.left + text.size * 0.15
+    middle = top + text.size * 0.62
     draw.ellipse((_px(left), _px(middle - size / 2), _px(left + size), _px(middle + size / 2)), fill=f"#{text.mark}")
 
 
-def _line(draw: Any, line: str, text: Text, *, left: float, top: float, width: float) -> None:
+def _line(draw: Any, line: str, text: Text, *, aligned: str, left: float, top: float, width: float) -> None:
     used = font(_px(text.size), bold=text.bold)
     free = width - used.getlength(line) / PIXELS_A_POINT
-    left += {"left": 0.0, "center": 0.5, "right": 1.0}[text.align] * max(0.0, free)
+    left += {"left": 0.0, "center": 0.5, "right": 1.0}[aligned] * max(0.0, free)
     draw.text((_px(left), _px(top)), line, font=used, fill=f"#{text.colour}")
 
 

@@ -5,7 +5,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from agents.slides.measure import GAP, INDENT, LINE
+from agents.slides.measure import GAP, INDENT, LINE, runs_left
 from agents.slides.shapes import HEIGHT, WIDTH, Block, Box, Drawing, Page, Picture, Table, Text
 
 MEDIA_TYPE: Final = "application/vnd.openxmlformats-officedocument.presentationml.presentation"
@@ -90,6 +90,7 @@ def _text(into: Any, text: Text) -> None:
     for number, line in enumerate(text.lines):
         paragraph = frame.paragraphs[0] if number == 0 else frame.add_paragraph()
         paragraph.alignment = {"left": PP_ALIGN.LEFT, "center": PP_ALIGN.CENTER, "right": PP_ALIGN.RIGHT}[text.align]
+        _turned(paragraph, line)
         paragraph.line_spacing = LINE / 1.2  # of a line of the font itself
         if text.bullets:
             _marked(paragraph, text, first=number == 0)
@@ -97,6 +98,16 @@ def _text(into: Any, text: Text) -> None:
         run.text = line
         run.font.size, run.font.bold, run.font.italic, run.font.name = Pt(text.size), text.bold, text.italic, _FONT
         run.font.color.rgb = _colour(text.colour)
+
+
+def _turned(paragraph: Any, line: str) -> None:
+    """What is read from the right begins there."""
+    from pptx.enum.text import PP_ALIGN
+
+    if runs_left(line):
+        paragraph._p.get_or_add_pPr().set("rtl", "1")
+        if paragraph.alignment in (None, PP_ALIGN.LEFT):
+            paragraph.alignment = PP_ALIGN.RIGHT
 
 
 def _marked(paragraph: Any, text: Text, *, first: bool) -> None:
@@ -131,6 +142,7 @@ def _table(slide: Any, table: Table) -> None:
             cell.vertical_anchor = MSO_ANCHOR.MIDDLE
             cell.margin_left = cell.margin_right = Pt(8)
             cell.margin_top = cell.margin_bottom = Pt(2)
+            _turned(cell.text_frame.paragraphs[0], content)
             run = cell.text_frame.paragraphs[0].add_run()
             run.text = content
             run.font.size, run.font.bold, run.font.name = Pt(table.size), row_number == 0, _FONT

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pypdfium2
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 from pptx import Presentation
 from pptx.enum.chart import XL_LABEL_POSITION
 from pydantic import ValidationError
@@ -23,8 +23,8 @@ from agents.slides.deck import Deck
 from agents.slides.layout import pages_of
 from agents.slides.making import Made, made
 from agents.slides.measure import INDENT, LINE, height_of, width_of, wrapped
-from agents.slides.pictures import ticks
-from agents.slides.shapes import HEIGHT, WIDTH, Text
+from agents.slides.pictures import PIXELS_A_POINT, picture, ticks
+from agents.slides.shapes import HEIGHT, WIDTH, Box, Page, Text
 from agents.slides.themes import THEMES
 from agents.tools.catalogue.slide_tools import file_path
 from agents.tools.gateway import Gateway
@@ -237,6 +237,36 @@ class TestFile:
         assert "64%" in texts[4]
         assert "36%" in texts[4]
         assert "7.4 m€" in texts[6]
+
+    def test_what_is_read_from_the_right_begins_there(self) -> None:
+        slides = [
+            {"kind": "bullets", "title": "דוח", "points": ["שלום עולם", "Shore power"]},
+            {"kind": "table", "title": "T", "table": [["عدد", "Cost"], ["3", "5"]]},
+        ]
+        drawn = made(Deck.model_validate({"title": "T", "slides": slides}), {}, author="chat")
+
+        first, second = Presentation(io.BytesIO(drawn.file)).slides
+        hebrew, english = next(
+            shape.text_frame.paragraphs for shape in first.shapes if "שלום" in getattr(shape, "text", "")
+        )
+        head, cost = next(shape for shape in second.shapes if shape.has_table).table.rows[0].cells
+        told = [paragraph._p.pPr for paragraph in (hebrew, english, head.text_frame.paragraphs[0])]
+        assert [(one.get("rtl"), one.get("algn")) for one in told] == [("1", "r"), (None, "l"), ("1", "r")]
+        assert cost.text_frame.paragraphs[0]._p.pPr is None
+
+    @pytest.mark.parametrize("bullets", [False, True], ids=["text", "points"])
+    def test_in_a_picture_too(self, bullets: bool) -> None:
+        box = Box(100, 100, 700, 60)
+
+        def inked(line: str) -> tuple[float, float]:
+            text = Text(box, (line,), 30, "000000", bullets=bullets, mark="000000")
+            with Image.open(io.BytesIO(picture(Page("", "FFFFFF", (text,)), {}))) as shown:
+                left, _, right, _ = ImageOps.invert(shown.convert("L")).getbbox() or (0, 0, 0, 0)
+            return left / PIXELS_A_POINT, right / PIXELS_A_POINT
+
+        assert inked("שלום")[0] > box.right - 150
+        assert box.right - 10 < inked("שלום")[1] <= box.right
+        assert inked("Hello")[1] < box.left + 150
 
     def test_there_is_a_picture_of_each_slide_and_no_two_are_the_same(self, finished: Made) -> None:
         assert len(set(finished.pictures)) == len(SLIDES) == finished.slides
