@@ -151,7 +151,7 @@ def _table(slide: Any, table: Table) -> None:
 
 def _chart(slide: Any, drawing: Drawing) -> None:
     from pptx.chart.data import CategoryChartData
-    from pptx.enum.chart import XL_CHART_TYPE, XL_LABEL_POSITION, XL_LEGEND_POSITION
+    from pptx.enum.chart import XL_CHART_TYPE, XL_LABEL_POSITION, XL_LEGEND_POSITION, XL_TICK_LABEL_POSITION
     from pptx.util import Pt
 
     chart = drawing.chart
@@ -180,6 +180,9 @@ def _chart(slide: Any, drawing: Drawing) -> None:
     made.value_axis.major_gridlines.format.line.color.rgb = _colour(drawing.rule)
     made.value_axis.major_gridlines.format.line.width = Pt(0.25)
     made.value_axis.format.line.fill.background()
+    if any(value < 0 for series in chart.series for value in series.values):
+        # Else they stand at the zero line, across the bars.
+        made.category_axis.tick_label_position = XL_TICK_LABEL_POSITION.LOW
     if chart.kind == "bar":
         plot.gap_width = 60
     for place, series in enumerate(plot.series):

@@ -12,7 +12,7 @@ import pypdfium2
 import pytest
 from PIL import Image, ImageOps
 from pptx import Presentation
-from pptx.enum.chart import XL_LABEL_POSITION
+from pptx.enum.chart import XL_LABEL_POSITION, XL_TICK_LABEL_POSITION
 from pydantic import ValidationError
 
 from agents.exchange import AgentInput
@@ -282,6 +282,17 @@ class TestFile:
         drawn = made(Deck.model_validate({"title": "T", "slides": [slide]}), {}, author="chat")
 
         assert drawn.slides == len(drawn.pictures) == 1
+
+    @pytest.mark.parametrize("kind", ["bar", "line"])
+    def test_the_names_below_a_chart_stay_below_it_where_figures_are_negative(self, kind: str) -> None:
+        chart = {"kind": kind, "categories": ["A", "B"], "series": [{"values": [-3, 2]}]}
+        slides = [{"kind": "chart", "title": "Figures", "chart": chart}]
+
+        drawn = made(Deck.model_validate({"title": "T", "slides": slides}), {}, author="chat")
+
+        (slide,) = Presentation(io.BytesIO(drawn.file)).slides
+        shown = next(shape for shape in slide.shapes if shape.has_chart).chart
+        assert shown.category_axis.tick_label_position == XL_TICK_LABEL_POSITION.LOW
 
     @pytest.mark.parametrize("kind", ["bar", "line", "pie"])
     def test_the_names_in_a_chart_may_have_several_lines(self, kind: str) -> None:
