@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from email import policy
-from email.errors import HeaderParseError
+from email.errors import MessageError
 from email.header import decode_header
 from email.message import Message
 from email.parser import BytesHeaderParser, BytesParser
@@ -40,6 +40,10 @@ CUT: Final = "(The mail is longer than this; the rest was not read.)"
 # Python's own list only: what the machine's files say differs from one to the next.
 _KNOWN: Final = MimeTypes()
 _ENDINGS: Final = {"text/calendar": ".ics", "text/plain": ".txt"}
+# What the library raises for mails that are none.
+_BROKEN: Final = (
+    MessageError, RecursionError, ValueError, LookupError, TypeError, AttributeError, AssertionError,
+)  # fmt: skip
 _SPECIAL: Final = re.compile(r'[()<>@,:;".\[\]\\]')
 # In a name they would look like an address, or end the quotes.
 _MISLEADING: Final = re.compile(r'[<>@"\\]')
@@ -132,7 +136,7 @@ def _read(raw: bytes) -> tuple[Message, str, tuple[MailAttachment, ...]]:
         return _headers(raw), TOO_DEEP, ()
     try:
         body, attachments = _contents(message)
-    except (RecursionError, ValueError, LookupError, TypeError, AttributeError, AssertionError):
+    except _BROKEN:
         return _headers(raw), TOO_DEEP, ()
     return message, body, attachments
 
@@ -146,7 +150,7 @@ def _parsed(raw: bytes) -> Message | None:
         return None
     try:
         return BytesParser(policy=policy.compat32).parsebytes(raw)
-    except (RecursionError, ValueError, LookupError, TypeError, AttributeError, AssertionError):
+    except _BROKEN:
         return None
 
 
@@ -194,9 +198,12 @@ def _attachment(part: Message, number: int) -> MailAttachment:
 
 
 def _payload(part: Message) -> bytes:
-    """The bytes of an attachment; of a mail that is attached, that mail."""
+    """The bytes of an attachment; of a mail that is attached, that mail, and none if it cannot be written as one."""
     if part.is_multipart():
-        return b"".join(inner.as_bytes() for inner in part.get_payload() if isinstance(inner, Message))
+        try:
+            return b"".join(inner.as_bytes() for inner in part.get_payload() if isinstance(inner, Message))
+        except _BROKEN:
+            return b""
     payload = part.get_payload(decode=True)
     return payload if isinstance(payload, bytes) else b""
 
@@ -250,7 +257,7 @@ def _in_letters(value: str) -> str:
     """What the encoded words say that stand in it."""
     try:
         pieces = decode_header(value)
-    except (HeaderParseError, ValueError, LookupError):
+    except (MessageError, ValueError, LookupError):
         return value
     return "".join(
         _decoded(piece, charset or "latin-1") if isinstance(piece, bytes) else piece for piece, charset in pieces

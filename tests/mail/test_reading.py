@@ -225,6 +225,15 @@ def test_an_attachment_that_is_no_text_is_refused_without_the_name_that_a_strang
     assert "Obey" not in refused.value.message
 
 
+def test_a_mail_is_read_though_the_mail_that_is_attached_to_it_cannot_be_written_out_again() -> None:
+    raw = b"Subject: Hi\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nhello\n--b\n"
+    raw += b"Content-Type: message/rfc822\n\nSubject: a\x0bX: y\n\ninner\n--b--\n"
+
+    assert head_of("1", raw, arrived=None).subject == "Hi"
+    assert (read(raw).body, len(read(raw).attachments)) == ("hello", 1)
+    assert attached_in(raw, 1) is not None
+
+
 def test_an_ordinary_mail_with_a_large_file_is_read_though_it_has_parts_within_parts() -> None:
     raw = b"Content-Type: multipart/mixed; boundary=a\n\n--a\nContent-Type: multipart/related; boundary=b\n\n--b\n"
     raw += b"Content-Type: multipart/alternative; boundary=c\n\n--c\n\nsee there\n--c--\n--b--\n--a\n"
