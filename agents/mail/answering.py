@@ -17,15 +17,21 @@ _address: TypeAdapter[str] = TypeAdapter(Address)
 
 
 def reply_to(
-    original: MailMessage, body: str, *, message_id: str, reply_all: bool, own: Collection[str] = ()
+    original: MailMessage,
+    body: str,
+    *,
+    message_id: str,
+    reply_all: bool,
+    own: Collection[str] = (),
+    to: tuple[str, ...] = (),
 ) -> OutgoingMail:
     """The answer in the original's thread. `own`: addresses of whoever answers; an answer to a mail of theirs goes to
-    whom that went. Raises ToolError if the original names nobody to answer to.
+    whom that went. `to`: whom it goes to, where that is said. Raises ToolError if nobody and nothing names them.
     """
     mine = {address.lower() for address in own}
     sender = addresses_in((original.reply_to or original.sender,))
     is_own = bool(sender) and all(address.lower() in mine for address in sender)
-    to = (addresses_in(original.to) or sender) if is_own else sender
+    to = to or ((addresses_in(original.to) or sender) if is_own else sender)
     if not to:
         raise ToolError("This mail names no sender that an answer could go to. Ask the user for the address.")
     others = addresses_in((*original.to, *original.cc)) if reply_all else ()

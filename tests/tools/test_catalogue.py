@@ -411,6 +411,15 @@ async def test_whom_a_mail_names_for_answers_is_not_whom_an_answer_goes_to_but_w
     assert (shown["to"], shown["cc"], shown["in_reply_to"]) == (["bob@example.org"], ["dora@example.org"], "m1")
 
 
+async def test_a_mail_that_names_no_sender_is_answered_where_the_user_says_whom_that_goes_to() -> None:
+    mailbox = FakeMailbox(inbox=(MESSAGE.model_copy(update={"sender": "MAILER-DAEMON"}),))
+    arguments = {"message_id": "m1", "to": ["bob@example.org"], "body": "Thanks"}
+
+    await used("reply_to_message", arguments, mailbox=mailbox)
+
+    assert [(mail.to, mail.in_reply_to) for mail in mailbox.sent] == [(("bob@example.org",), "<1@example.org>")]
+
+
 def test_an_answer_to_all_is_for_addresses_only() -> None:
     assert reply_to(MESSAGE, "Thanks", message_id="<k@h>", reply_all=True).cc == (
         "alice@example.org",

@@ -144,7 +144,7 @@ async def _answer(
     """The same for an answer; and its subject, and the whole text with what it quotes."""
     original = await call.providers.mailbox.read(call.about, message_id, account=account)
     own = await _address_of(call, account or original.account)
-    answer = reply_to(original, body, message_id="", reply_all=False)
+    answer = reply_to(original, body, message_id="", reply_all=False, to=to)
     kept = [address for address in to if address.lower() != own.lower()]
     return {
         "account": own,
@@ -251,8 +251,8 @@ async def reply_to_message(
     Whom it goes to is said here and not taken from the mail, which others wrote: people approve what they see.
     """
     original = await call.providers.mailbox.read(call.about, message_id, account=account)
-    mail = reply_to(original, body, message_id=message_id_of(call), reply_all=False)
-    mail = mail.model_copy(update={"to": to, "cc": cc, "subject": subject or mail.subject})
+    mail = reply_to(original, body, message_id=message_id_of(call), reply_all=False, to=to)
+    mail = mail.model_copy(update={"cc": cc, "subject": subject or mail.subject})
     files = await files_of(call, attachments)
     sent = await call.providers.mailbox.send(call.about, mail, files=files, touching=call.touching, account=account)
     text = f"The answer was sent to {', '.join((*mail.to, *mail.cc))}."
