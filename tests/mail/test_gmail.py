@@ -73,6 +73,23 @@ async def test_mails_are_found_by_gmails_words_and_read_with_their_thread(
     assert google.refreshes == 1
 
 
+async def test_a_mail_that_is_gone_since_it_was_listed_hides_no_other(
+    box: Mailboxes, google: Google, about: About
+) -> None:
+    google.put(BOB.replace(b"<q3@", b"<first@"), thread_id="t1")
+    gone = google.put(BOB.replace(b"<q3@", b"<gone@"), thread_id="t1")
+    newest = google.put(BOB, thread_id="t1")
+    google.fails[f"/messages/{gone.id}"] = (404, {"error": {"code": 404}})
+
+    heads = await box.search(about, "inbox", "", limit=5)
+    thread = await box.thread(about, heads[0].id, limit=5)
+
+    assert [head.message_id for head in heads] == ["<q3@example.org>", "<first@example.org>"]
+    assert [one.message_id for one in thread] == ["<first@example.org>", "<q3@example.org>"]
+    with pytest.raises(ToolError, match="no such mail any more"):
+        await box.read(about, heads[0].id.replace(newest.id, gone.id))
+
+
 async def test_an_answer_is_sent_in_its_thread_and_found_again_whatever_id_google_gave_it(
     box: Mailboxes, google: Google, about: About
 ) -> None:

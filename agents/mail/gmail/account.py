@@ -9,12 +9,12 @@ import base64
 import binascii
 import html
 import re
-from collections.abc import Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from agents.mail.files import AttachedFile
-from agents.mail.gmail.api import GmailApi, TooLarge
+from agents.mail.gmail.api import GmailApi, Gone, TooLarge
 from agents.mail.imap import MAIL_BYTES
 from agents.mail.mailbox import (
     MOVED,
@@ -33,6 +33,7 @@ from agents.runtime.driven import About
 from agents.tools.tool import ToolError
 from agents.tools.values import Folder, MailboxFacts, MailHeader, MailMessage
 
+T = TypeVar("T")
 AT_ONCE: Final = 8
 LABELS: Final = {"inbox": "INBOX", "sent": "SENT"}
 OWN_HEADER: Final = "X-HyperAgent-Id"
@@ -71,7 +72,7 @@ class GmailAccount(OneMailbox):
         else:
             found = await self._listed("messages", _asked(folder, query, limit))
             named = [(f"g.{one['id']}", str(one["id"])) for one in found]
-        return tuple(await asyncio.gather(*(self._head(shown, id_) for shown, id_ in named)))
+        return await _still_there(self._head(shown, id_) for shown, id_ in named)
 
     async def read(self, about: About, message_id: str, *, account: str = "") -> MailMessage:
         return await self._read(await self._id_of(message_id))
@@ -81,7 +82,7 @@ class GmailAccount(OneMailbox):
         said = await self._api.get(f"threads/{first.thread_id}", {"format": "minimal", "fields": "messages/id"})
         ids = [f"g.{one['id']}" for one in said.get("messages", ()) if isinstance(one, dict) and "id" in one]
         others = [id_ for id_ in ids if id_ != first.id][-limit:]
-        found = await asyncio.gather(*(self._read(id_) for id_ in others))
+        found = await _still_there(self._read(id_) for id_ in others)
         return newest_of(found, first, limit)
 
     async def attachment(self, about: About, message_id: str, number: int, *, account: str = "") -> AttachedFile:
@@ -101,7 +102,7 @@ class GmailAccount(OneMailbox):
                 return True
             newest = await self._listed(kind, {"maxResults": LOOKED_AT, **where})
             ids = [str(one["message"]["id"] if folder == "drafts" else one["id"]) for one in newest]
-            marks = await asyncio.gather(*(self._own_mark(id_) for id_ in ids))
+            marks = await _still_there(self._own_mark(id_) for id_ in ids)
         except (ToolError, TooLarge, KeyError, TypeError):
             return None
         return message_id in marks
@@ -183,6 +184,20 @@ class GmailAccount(OneMailbox):
         sending.add_done_callback(self._sending.discard)
         said = await asyncio.shield(sending)
         return f"g.{said['id']}" if "id" in said else ""
+
+
+async def _still_there(getting: Iterable[Awaitable[T]]) -> tuple[T, ...]:
+    """Without those that are gone since they were listed: a draft that somebody is writing is another one every few
+    seconds."""
+
+    async def one(awaited: Awaitable[T]) -> list[T]:
+        try:
+            return [await awaited]
+        except Gone:
+            return []
+
+    found = await asyncio.gather(*map(one, getting))
+    return tuple(got for gots in found for got in gots)
 
 
 def _asked(folder: Folder, query: str, limit: int) -> dict[str, str | int]:

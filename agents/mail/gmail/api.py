@@ -38,6 +38,10 @@ class TooLarge(Exception):
     """More than was to be read."""
 
 
+class Gone(MailTrouble):
+    """What was asked for is not there any more."""
+
+
 class GmailApi:
     """`keep`: called with each renewed leave, to store it."""
 
@@ -135,7 +139,7 @@ def _trouble(answer: Answer, *, doing: str) -> MailTrouble:
         case 401:
             why, state = oauth.REVOKED, AccountState.RECONNECT
         case 404:
-            why, state = NOT_THERE, AccountState.OK
+            return Gone(NOT_THERE, state=AccountState.OK)
         case _ if is_busy:
             why = TOO_OFTEN
         case _ if "accessNotConfigured" in reasons or "SERVICE_DISABLED" in reasons:
