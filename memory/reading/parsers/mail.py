@@ -1,5 +1,5 @@
 """Mails as mail programs save them (.eml): who wrote to whom and when, what it says, and the names of what is attached.
-An HTML mail is read where there is no plain text beside it. A mail that is attached counts as an attachment.
+What is said in HTML is read where it is not said in plain text as well. A mail that is attached is an attachment.
 """
 
 from collections.abc import Iterator
@@ -36,10 +36,8 @@ def parts(path: Path, *, filename: str) -> Iterator[Head | Part | Missing]:
         raw = file.read(caps.MAIL_BYTES + 1)
     try:
         message = BytesParser(policy=policy.compat32).parsebytes(raw[: caps.MAIL_BYTES])
-        plain, html, attached = _split(message)
-        texts = [text for text in map(_text, plain) if text.strip()] or [
-            text_of(_text(part)[:_HTML_CHARS]) for part in html
-        ]
+        said, attached = _split(message)
+        texts = [text for ways in said for text in _texts(ways)]
     except _BROKEN as error:
         raise reasons.broken("mail", program="a mail program") from error
     subject = one_line(_field(message, "Subject"))
@@ -57,24 +55,35 @@ def parts(path: Path, *, filename: str) -> Iterator[Head | Part | Missing]:
         yield Missing(f"Partly read: the first {caps.MAIL_BYTES // caps.MIB} MB; the rest is left out.")
 
 
-def _split(message: Message) -> tuple[list[Message], list[Message], list[Message]]:
-    """The parts that are its text, those that are its HTML, and those that are attached; without recursion."""
-    plain: list[Message] = []
-    html: list[Message] = []
+def _texts(ways: list[Message]) -> list[str]:
+    """Of one text in several ways: the plain one, else that of the HTML."""
+    plain = [part for part in ways if part.get_content_type() == "text/plain"]
+    html = [part for part in ways if part not in plain]
+    return [text for text in map(_text, plain) if text.strip()] or [text_of(_text(part)[:_HTML_CHARS]) for part in html]
+
+
+def _split(message: Message) -> tuple[list[list[Message]], list[Message]]:
+    """The texts that it has, each in all its ways, and the parts that are attached; without recursion. What stands
+    beside a text, as the footers that mailing lists put below it, is one of its own."""
+    said: dict[int, list[Message]] = {}
     attached: list[Message] = []
-    waiting, given = [message], 0
+    waiting: list[tuple[Message, int | None]] = [(message, None)]
+    given = 0
     while waiting and given < _MOST_PARTS:
-        part = waiting.pop()
+        part, way = waiting.pop()
         inner = part.get_payload()
         if part.get_content_maintype() == "multipart" and isinstance(inner, list):
-            waiting.extend(reversed([one for one in inner if isinstance(one, Message)]))
+            if way is None and part.get_content_type() == "multipart/alternative":
+                way = id(part)
+            waiting.extend((one, way) for one in reversed([one for one in inner if isinstance(one, Message)]))
             continue
         given += 1
-        kind = part.get_content_type()
         is_attached = part.get_content_disposition() == "attachment" or bool(_file_name(part))
-        of_text = {"text/plain": plain, "text/html": html}
-        (attached if is_attached else of_text.get(kind, attached)).append(part)
-    return plain, html, attached
+        if not is_attached and part.get_content_type() in ("text/plain", "text/html"):
+            said.setdefault(id(part) if way is None else way, []).append(part)
+        else:
+            attached.append(part)
+    return list(said.values()), attached
 
 
 def _text(part: Message) -> str:

@@ -677,6 +677,16 @@ def test_a_mail_is_read_as_a_mail(tmp_path: Path, body: str, says: list[str]) ->
     ]
 
 
+def test_a_footer_in_plain_text_does_not_hide_the_html_of_a_mail(tmp_path: Path) -> None:
+    path = tmp_path / "list.eml"
+    head = b"Subject: Hi\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/html\n\n"
+    path.write_bytes(head + b"<p>The meeting is on Monday.</p>\n--b\n\nTo unsubscribe, write to us.\n--b--\n")
+
+    _, (page,) = read_all(path)
+
+    assert [words for _, _, words in blocks(page)[1:]] == ["The meeting is on Monday.", "To unsubscribe, write to us."]
+
+
 @pytest.mark.parametrize(
     "raw",
     [
