@@ -19,6 +19,28 @@ _TEXT_ENCODING = re.compile(
     r"ascii|utf[-_](8|16|32).*|iso8859.*|latin.*|cp\d+|koi8.*|big5.*|gb.*|euc.*|shift.*|iso2022.*|mac-.*|hz|johab|kz1048|"
     r"ptcp154|tis-620"
 )
+# What browsers and mail programs take an encoding for: who names the smaller one very often writes the larger, as
+# quotes and euros in what is called ISO 8859-1.
+_MEANT = {
+    "ascii": "utf-8",
+    "iso8859-1": "cp1252",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "euc_kr": "cp949",
+    "shift_jis": "cp932",
+}
+# Names that Python does not know.
+_ALSO_CALLED = {
+    "iso-8859-8-e": "iso8859-8",
+    "iso-8859-8-i": "iso8859-8",
+    "windows-31j": "cp932",
+    "windows-874": "cp874",
+    "x-gbk": "gb18030",
+    "x-sjis": "cp932",
+}
 
 
 def clean_text(text: str) -> str:
@@ -29,13 +51,14 @@ def clean_text(text: str) -> str:
 
 
 def text_encoding(name: str) -> str:
-    """Python's name of an encoding that texts are written in; empty for any other that a stranger names. Some that
-    Python knows are none of these, and take a time that grows with the square of the text."""
+    """Python's name of an encoding that texts are written in, or of a larger one that is meant by it; empty for any
+    other that a stranger names. Some that Python knows are none of these, and take a time that grows with the square
+    of the text."""
     try:
-        known = codecs.lookup(name).name
+        known = codecs.lookup(_ALSO_CALLED.get(name.lower(), name)).name
     except (LookupError, ValueError):
         return ""
-    return known if _TEXT_ENCODING.fullmatch(known) else ""
+    return _MEANT.get(known, known) if _TEXT_ENCODING.fullmatch(known) else ""
 
 
 def named_sign(sign: str) -> str:

@@ -79,13 +79,21 @@ def test_what_would_take_too_long_to_parse_is_not(raw: bytes) -> None:
     ("charset", "text", "body"),
     [
         (b"iso-8859-1", b"gr\xfc\xdfe", "grüße"),
+        (b"iso-8859-1", b"\x84gr\xfc\xdfe\x93 \x96 5 \x80", "„grüße“ – 5 €"),
+        (b"us-ascii", "grüße".encode(), "grüße"),
+        (b"gb2312", "朱镕基".encode("gbk"), "朱镕基"),
+        (b"ks_c_5601-1987", "똠방".encode("cp949"), "똠방"),
+        (b"shift_jis", "①㈱".encode("cp932"), "①㈱"),
+        (b"iso-8859-8-i", "שלום".encode("iso8859-8"), "שלום"),
         (b"nonsense", b"plain", "plain"),
         (b"idna", b"xn--a" * 20_000, "xn--a" * 20_000),
         (b"unicode_escape", b"\\x41", "\\x41"),
         (b"zlib", b"plain", "plain"),
         (b"utf-8", b"\xff\x00", "\ufffd\ufffd"),
     ],
-)
+    ids=["latin", "latin with quotes", "ascii that is none", "chinese", "korean", "japanese", "hebrew", "nonsense",
+         "domains", "escapes", "bytes", "broken"],
+)  # fmt: skip
 def test_a_charset_is_believed_only_if_it_is_one(charset: bytes, text: bytes, body: str) -> None:
     assert read(b"Content-Type: text/plain; charset=" + charset + b"\n\n" + text).body == body
 

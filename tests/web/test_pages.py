@@ -76,17 +76,28 @@ async def test_documents_on_the_web_are_read_like_pages(web: Web, pages: Guarded
     [
         ("windows-1251", "text/plain; charset=windows-1251", ""),
         ("shift_jis", "text/html; charset=nonsense", '<meta http-equiv="c" content="text/html; charset=shift_jis">'),
+        ("windows-1252", "text/html; charset=iso-8859-1", "<meta name=x>"),
         ("utf-16", "text/plain", ""),
         ("utf-8-sig", "text/plain; charset=iso-8859-1", ""),
         ("utf-8-sig", "text/html; charset=iso-8859-1", '<meta charset="windows-1252">'),
         ("utf-16", "text/plain; charset=iso-8859-1", ""),
     ],
-    ids=["header", "head", "mark", "mark against header", "mark against head", "wide mark against header"],
+    ids=[
+        "header",
+        "head",
+        "larger than named",
+        "mark",
+        "mark against header",
+        "mark against head",
+        "wide mark against header",
+    ],
 )
 async def test_a_page_is_read_in_the_encoding_that_it_names(
     web: Web, pages: GuardedPages, charset: str, content_type: str, head: str
 ) -> None:
-    words = {"windows-1251": "Привет, мир", "shift_jis": "日本語のページ"}.get(charset, "Grüße")
+    words = {"windows-1251": "Привет, мир", "shift_jis": "日本語のページ", "windows-1252": "„5 €“"}.get(
+        charset, "Grüße"
+    )
     text = f"<html><head>{head}<title>T</title></head><body><p>{words} here</p></body></html>" if head else words
     web.pages["/"] = Page(text.encode(charset), content_type=content_type)
 
