@@ -37,6 +37,7 @@ PROGRAM: Final = f"{OWN}/inside.py"
 ROOTS: Final = (HOME, "/tmp")  # noqa: S108 (folders of the box)
 GONE: Final = "this sandbox has ended, and what was in it is gone"
 _ANSWER_BYTES: Final = 32 << 20
+_LISTED: Final = 100_000
 _LATER_S: Final = 30
 _STOPPING_S: Final = 15.0
 
@@ -146,7 +147,7 @@ class RemoteBox(Box):
         return await self._staged({"do": "stage", "path": path, "max_bytes": max_bytes}, max_bytes)
 
     async def files(self, folder: str = HOME) -> tuple[BoxFile, ...]:
-        found = await self._ask({"do": "files", "folder": folder, "most": self._limits.files})
+        found = await self._ask({"do": "files", "folder": folder, "most": _LISTED})
         return tuple(map(_file, found))
 
     async def pack(self, folders: Sequence[str], *, max_bytes: int) -> bytes:

@@ -217,7 +217,9 @@ def stage(order: dict[str, Any]) -> dict[str, Any]:
 
 def files(order: dict[str, Any]) -> list[list[Any]]:
     found = sorted((path, facts.st_size, facts.st_mtime_ns) for path, facts in _regular(order["folder"]).items())
-    return [list(one) for one in found[: order["most"]]]
+    if len(found) > order["most"]:
+        raise Refused(f"there are more than {order['most']:,} files below {order['folder']!r}")
+    return [list(one) for one in found]
 
 
 def pack(order: dict[str, Any]) -> dict[str, Any]:
