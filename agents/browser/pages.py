@@ -171,6 +171,10 @@ async def fill(element: Locator, text: str, *, wanted: str, within_s: float) -> 
     if await element.evaluate("e => e.tagName", timeout=within_s * 1000) != "SELECT":
         try:
             await element.fill(text, timeout=within_s * 1000)
+        except PlaywrightTimeout:
+            if await element.is_editable(timeout=within_s * 1000):
+                raise
+            raise ToolError(words.NOT_EDITABLE) from None
         except PlaywrightError as error:
             # What stands below the first line is the page's.
             said = error.message.split("\n", maxsplit=1)[0].lower()

@@ -21,6 +21,9 @@ TAKES_NO_TEXT: Final = (
     "This element takes no such text. A field for a date takes one like 2026-11-30, for a time 13:45, for a number "
     "3.5; what is no field is clicked (browser_click)."
 )
+NOT_EDITABLE: Final = (
+    "This field cannot be written in: the page has switched it off, or only shows something in it. Nothing was done."
+)
 NO_SUCH_CHOICE: Final = "The list {on} has no choice with this text."
 NO_ANSWER: Final = "The page does not answer. Open it again (browser_navigate)."
 LED_AWAY: Final = "The page leads to another server, to which there is no connection."

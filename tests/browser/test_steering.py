@@ -7,6 +7,7 @@ import signal
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -181,11 +182,13 @@ async def test_a_site_whose_encrypted_answers_pass_unread_says_nothing_in_the_pr
 
 
 @asynccontextmanager
-async def someone_at(folder: Path, page: str) -> AsyncIterator[tuple[Steering, About]]:
+async def someone_at(
+    folder: Path, page: str, patience: Patience | None = None
+) -> AsyncIterator[tuple[Steering, About]]:
     """A browser that shows this page, and whose it is."""
     boxes: Any = Boxes()
     about = About(uuid4(), user_id=uuid4(), conversation_id=uuid4())
-    steering = Steering(lambda: boxes, Patience())
+    steering = Steering(lambda: boxes, patience or Patience())
     async with a_browser(folder, page=page) as port:
         boxes.of[about.user_id] = Loopback(port)
         boxes.of[about.user_id].may_come.set()
@@ -221,3 +224,14 @@ async def test_what_takes_no_such_text_is_told_so_and_nothing_is_in_doubt(tmp_pa
         day = await found(steering, about, "textbox")
         seen = await steering.type(about, day, "2026-11-28", submit=False, touching=touching)
         assert "2026-11-28" in seen.text
+
+
+@pytest.mark.parametrize("how", ["readonly", "disabled"])
+async def test_a_field_that_cannot_be_written_in_leaves_no_doubt_either(tmp_path: Path, how: str) -> None:
+    page = f"data:text/html,<input {how} aria-label=Price value=5>"
+    async with someone_at(tmp_path, page, replace(Patience(), acting_s=0.5)) as (steering, about):
+        on = await found(steering, about, "textbox")
+        with pytest.raises(ToolError) as failed:
+            await steering.type(about, on, "3", submit=False, touching=touching)
+
+        assert (failed.value.message, failed.value.may_have_happened) == (words.NOT_EDITABLE, False)
