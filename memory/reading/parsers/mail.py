@@ -101,16 +101,23 @@ def _name(part: Message) -> str:
 
 
 def _file_name(part: Message) -> str:
+    fields = Message(policy.compat32)
+    for name in ("Content-Disposition", "Content-Type"):
+        fields[name] = _raw_field(part, name)
     try:
-        return _decoded(str(part.get_filename() or ""))
+        return _decoded(str(fields.get_filename() or ""))
     except _BROKEN:
         return "with a name that cannot be read"
 
 
 def _field(message: Message, name: str) -> str:
+    return _decoded(_raw_field(message, name))
+
+
+def _raw_field(message: Message, name: str) -> str:
     """Bytes beyond ASCII are UTF-8 (RFC 6532): the library makes nothing of them."""
     found = next((value for key, value in message.raw_items() if key.lower() == name.lower()), "")
-    return _decoded(str(found).encode("utf-8", "surrogateescape").decode("utf-8", "replace")[:_FIELD_CHARS])
+    return str(found).encode("utf-8", "surrogateescape").decode("utf-8", "replace")[:_FIELD_CHARS]
 
 
 def _decoded(value: str) -> str:

@@ -677,6 +677,16 @@ def test_a_mail_is_read_as_a_mail(tmp_path: Path, body: str, says: list[str]) ->
     ]
 
 
+def test_the_name_of_an_attachment_is_read_as_it_is_where_nothing_encodes_it(tmp_path: Path) -> None:
+    path = tmp_path / "raw.eml"
+    head = "Subject: Hi\nContent-Type: multipart/mixed; boundary=b\n\n--b\n\nSee there.\n--b\n"
+    path.write_text(f'{head}Content-Disposition: attachment; filename="Türen 日本.pdf"\n\nx\n--b--\n')
+
+    _, (page,) = read_all(path)
+
+    assert blocks(page)[-1] == ("list", 0, "Attachments:\n- Türen 日本.pdf")
+
+
 def test_a_footer_in_plain_text_does_not_hide_the_html_of_a_mail(tmp_path: Path) -> None:
     path = tmp_path / "list.eml"
     head = b"Subject: Hi\nContent-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/html\n\n"
