@@ -9,6 +9,7 @@ import json
 import re
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from email import message_from_bytes
@@ -39,7 +40,8 @@ class Google:
     """Use as a context manager. `fails`: paths' ends → (status, body) that is answered instead, while they are there.
 
     `on_send` is called when a mail was taken and before it is said; it may kill. `hangs_up`: closes the connection
-    instead of the answer to a mail. `scopes`: what people allow.
+    instead of the answer to a mail. `scopes`: what people allow. `whole_takes_s`: how long it takes to give a whole
+    mail; `most_whole`: how many were given at the same time.
     """
 
     fails: dict[str, tuple[int, dict[str, Any]]] = field(default_factory=dict)
@@ -47,6 +49,9 @@ class Google:
     on_send: Callable[[], None] = lambda: None
     scopes: str = ""
     keeps_ids: bool = False
+    whole_takes_s: float = 0
+    most_whole: int = 0
+    whole_now: int = 0
     mails: list[Stored] = field(default_factory=list)
     drafts: dict[str, Stored] = field(default_factory=dict)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -194,6 +199,14 @@ class Google:
                 fitting = fitting[: int(query.get("maxResults", ["100"])[0])]
                 listed = [{"id": mail.id, "threadId": mail.thread_id} for mail in fitting]
                 return 200, {"resultSizeEstimate": len(listed), **({"messages": listed} if listed else {})}
+            case "GET", "messages", _ if query["format"] == ["raw"] and self.whole_takes_s:
+                with self._lock:
+                    self.whole_now += 1
+                    self.most_whole = max(self.most_whole, self.whole_now)
+                time.sleep(self.whole_takes_s)
+                with self._lock:
+                    self.whole_now -= 1
+                return 200, _shown(next(mail for mail in self.mails if mail.id == id_), "raw")
             case "GET", "messages", _:
                 stored = next((mail for mail in [*self.mails, *self.drafts.values()] if mail.id == id_), None)
                 return (200, _shown(stored, query["format"][0])) if stored else _gone()

@@ -73,6 +73,18 @@ async def test_mails_are_found_by_gmails_words_and_read_with_their_thread(
     assert google.refreshes == 1
 
 
+async def test_of_a_thread_few_mails_are_in_memory_at_once(box: Mailboxes, google: Google, about: About) -> None:
+    for number in range(8):
+        google.put(BOB.replace(b"<q3@", f"<{number}@".encode()), thread_id="t1")
+    [head] = await box.search(about, "inbox", "", limit=1)
+    google.whole_takes_s = 0.2
+
+    thread = await box.thread(about, head.id, limit=20)
+
+    assert [one.message_id for one in thread] == [f"<{number}@example.org>" for number in range(8)]
+    assert google.most_whole == 2
+
+
 async def test_a_mail_that_is_gone_since_it_was_listed_hides_no_other(
     box: Mailboxes, google: Google, about: About
 ) -> None:

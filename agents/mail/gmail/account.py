@@ -35,6 +35,8 @@ from agents.tools.values import Folder, MailboxFacts, MailHeader, MailMessage
 
 T = TypeVar("T")
 AT_ONCE: Final = 8
+WHOLE_AT_ONCE: Final = 2
+"""Whole mails, with all that is attached to them: each may take a hundred megabytes while it is read."""
 LABELS: Final = {"inbox": "INBOX", "sent": "SENT"}
 OWN_HEADER: Final = "X-HyperAgent-Id"
 # How many of the newest mails are looked at for our header.
@@ -51,6 +53,7 @@ class GmailAccount(OneMailbox):
         super().__init__(address, name)
         self._api = api
         self._some = asyncio.Semaphore(AT_ONCE)
+        self._whole = asyncio.Semaphore(WHOLE_AT_ONCE)
         self._sending: set[asyncio.Future[dict[str, Any]]] = set()
 
     async def accounts(self, about: About) -> tuple[MailboxFacts, ...]:
@@ -137,10 +140,11 @@ class GmailAccount(OneMailbox):
 
     async def _read(self, shown: str) -> MailMessage:
         try:
-            raw, said = await self._raw(shown)
+            async with self._whole:
+                raw, said = await self._raw(shown)
+                message = await asyncio.to_thread(message_of, shown, raw, arrived=_arrived(said), is_cut=False)
         except TooLarge:
             return await self._beginning(shown)
-        message = await asyncio.to_thread(message_of, shown, raw, arrived=_arrived(said), is_cut=False)
         return message.model_copy(update={"thread_id": _text_or_none(said.get("threadId"))})
 
     async def _beginning(self, shown: str) -> MailMessage:
