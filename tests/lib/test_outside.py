@@ -185,6 +185,17 @@ async def test_a_redirect_to_what_is_no_address_is_not_followed(web: Web, locati
     assert await fault_of(f"{web.url}/") is fault
 
 
+async def test_a_redirect_that_is_not_escaped_is_followed_as_browsers_follow_it(web: Web) -> None:
+    web.pages["/"] = Page(status=302, headers={"location": "/a report?of=this year"})
+    web.pages["/a%20report?of=this%20year"] = "there"
+    page = canonical("https://example.org/", allow_private=False)
+
+    assert (await read(f"{web.url}/")).body == b"there"
+    assert page.at("/\udcfcber", allow_private=False).url == "https://example.org/%FCber"
+    with pytest.raises(BadAddress):
+        page.at("https://evil example.org/", allow_private=False)
+
+
 @pytest.mark.parametrize("location", ["http://169.254.169.254/latest/", "http://127.0.0.1/", "//10.0.0.1/", "//wiki/"])
 def test_a_redirect_into_a_private_network_is_refused(location: str) -> None:
     page = canonical("https://example.org/a/b", allow_private=False)

@@ -58,6 +58,8 @@ _INSIDE_NAMES: Final = (
     "consul",
 )
 _METADATA_NAMES: Final = ("metadata.goog",)
+# A blank, and a byte that is no UTF-8, as headers are read.
+_STRAY: Final = re.compile("[ \udc80-\udcff]")
 _PATH: Final = "/%:@!$&'()*+,;=~-._"
 
 NOT_PRINTABLE: Final = f"The address may have {MAX_URL_CHARS} printable characters, without spaces or backslashes."
@@ -96,12 +98,17 @@ class Address:
         return f"{self.origin}{self.path}"
 
     def at(self, location: str, *, allow_private: bool) -> "Address":
-        """What a link or redirect on this page leads to. Raises BadAddress."""
+        """What a link or redirect on this page leads to, read as browsers read it: many servers write blanks, and bytes
+        beyond ASCII, as they are. Raises BadAddress."""
         try:
-            joined = urljoin(self.url, location.strip())
+            joined = urljoin(self.url, _STRAY.sub(_escaped, location.strip()))
         except ValueError:
             raise BadAddress(NOT_AN_ADDRESS) from None
         return canonical(joined, allow_private=allow_private)
+
+
+def _escaped(stray: re.Match[str]) -> str:
+    return f"%{ord(stray[0]) & 0xFF:02X}"
 
 
 def canonical(url: str, *, allow_private: bool, any_port: bool = False) -> Address:
