@@ -20,7 +20,8 @@ KEY = "a key of thirty-two characters or more"
         "255.255.255.255",
         "::", "::1", "::127.0.0.1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "64:ff9b:1::1",
         "2002:7f00:1::", "2001:0:4136:e378:8000:63bf:3fff:fdd2", "fe80::1", "fe80::1%eth0", "fc00::1", "fd00:ec2::254",
-        "fec0::1", "ff02::1", "2001:db8::1", "100::1", "not an address", "",
+        "fec0::1", "ff02::1", "2001:db8::1", "100::1", "::ffff:0:127.0.0.1", "::ffff:0:a9fe:a9fe", "200::1", "4000::1",
+        "not an address", "",
     ],
 )  # fmt: skip
 def test_addresses_of_our_own_networks_are_not_public(address: str) -> None:

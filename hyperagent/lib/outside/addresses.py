@@ -15,9 +15,12 @@ import idna
 MAX_URL_CHARS: Final = 2000
 PORTS: Final = (80, 443, 8080, 8443)
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+# All that the internet has of IPv6. What lies beside it leads inside or nowhere, whatever `ipaddress` says of it, such
+# as what carries an IPv4 address within (NAT64, translated and compatible ones).
+_INTERNET6: Final = ip_network("2000::/3")
 # Networks that `ipaddress` calls global, or does so in some versions of Python, and that lead inside all the same:
-# those that carry an IPv4 address within (NAT64, 6to4, Teredo, compatible ones), what is not routed at all, and the
-# address by which Azure talks to its machines.
+# those that carry an IPv4 address within (6to4, Teredo), what is not routed at all, and the address by which Azure
+# talks to its machines.
 _INSIDE: Final = tuple(
     map(
         ip_network,
@@ -29,16 +32,10 @@ _INSIDE: Final = tuple(
             "192.88.99.0/24",
             "198.18.0.0/15",
             "240.0.0.0/4",
-            "::/96",
-            "64:ff9b::/96",
-            "64:ff9b:1::/48",
-            "100::/64",
             "2001::/23",
             "2001:db8::/32",
             "2002::/16",
             "3fff::/20",
-            "5f00::/16",
-            "fec0::/10",
         ),
     )
 )
@@ -170,6 +167,8 @@ def is_public(address: str) -> bool:
         return False
     if isinstance(ip, IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped
+    if isinstance(ip, IPv6Address) and ip not in _INTERNET6:
+        return False
     return ip.is_global and not ip.is_multicast and not any(ip in network for network in _INSIDE if _same(ip, network))
 
 
