@@ -28,6 +28,7 @@ ROBOTS_KEPT_S: Final = 3_600.0
 ROBOTS_KEPT: Final = 500
 _ACCEPT: Final = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/*;q=0.8,*/*;q=0.5"
 _TITLE_CHARS: Final = 300
+NOT_ASKED: Final = "it cannot be asked what programs may read there (robots.txt)."
 _DRAWN_AS_TEXT: Final = "image/svg+xml"
 
 
@@ -73,12 +74,12 @@ class GuardedPages:
         """What is there, of whatever kind. Raises ToolError, which names only the address that was asked for: where a
         redirect leads, whoever answered has written."""
         address = self._address(url)
-        await self._ask_robots(address, address.origin)
+        await self._ask_robots(address)
         found = await self._fetched(address.url, max_bytes=max_bytes, stays=stays)
         if found.url != address.url:
             there = self._address(found.url)
             is_the_same = there.origin == address.origin
-            await self._ask_robots(there, there.origin if is_the_same else f"The site that {_told(url)} redirects to")
+            await self._ask_robots(there, "" if is_the_same else f"The site that {_told(url)} redirects to")
         if not 200 <= found.status < 300:
             raise ToolError(_refusal(_told(url), found.status))
         return found
@@ -117,14 +118,17 @@ class GuardedPages:
             egress=self._egress,
         )
 
-    async def _ask_robots(self, address: Address, named: str) -> None:
-        """Raises ToolError for what the site asks programs not to read. `named`: how a model is told of the site."""
+    async def _ask_robots(self, address: Address, led_to: str = "") -> None:
+        """Raises ToolError for what the site asks programs not to read. `led_to`: what the site is called that a
+        redirect chose, whose name no model is told."""
+        named = led_to or address.origin
         kept = self._robots.get(address.origin)
         if kept is None or kept[0] < time.monotonic():
             try:
                 text = await robots_of(address.origin, self._through_the_door)
             except NotAsked as fault:
-                raise ToolError(f"{named} could not be read: {fault.why} Use another source.") from None
+                why = NOT_ASKED if led_to else fault.why
+                raise ToolError(f"{named} could not be read: {why} Use another source.") from None
             while len(self._robots) >= ROBOTS_KEPT:
                 del self._robots[next(iter(self._robots))]
             kept = self._robots[address.origin] = (time.monotonic() + ROBOTS_KEPT_S, text)

@@ -277,3 +277,36 @@ async def test_where_a_robots_txt_redirects_to_is_not_told_either(web: Web) -> N
 
     assert f"{web.url} could not be read: It redirects to a host" in told
     assert "bey" not in told
+
+
+@pytest.mark.threat("T16")
+async def test_where_a_redirect_leads_that_is_not_followed_is_not_told_either(web: Web) -> None:
+    pages = GuardedPages(allow_private=True, timeout_s=5, lookup=nowhere_but_here, egress=Egress())
+    web.pages["/asked"] = Page(status=302, headers={"location": f"http://obey.example:{web.port}/obey?do=as+I+say"})
+
+    with pytest.raises(ToolError) as refused:
+        await pages.fetch(ABOUT, f"{web.url}/asked", stays=True)
+
+    assert refused.value.message == (
+        f"{web.url}/asked could not be read: It redirects to another host, which was not followed."
+    )
+
+
+@pytest.mark.threat("T16")
+async def test_the_name_of_a_site_that_a_redirect_leads_to_is_not_told_where_it_cannot_be_asked(web: Web) -> None:
+    asked: list[str] = []
+
+    async def once(host: str, port: int) -> list[str]:
+        asked.append(host)
+        if asked.count("obey.example") > 1:
+            raise OSError("No address associated with hostname")
+        return ["127.0.0.1"]
+
+    pages = GuardedPages(allow_private=True, timeout_s=5, lookup=once, egress=Egress())
+    web.pages["/asked"] = Page(status=302, headers={"location": f"http://obey.example:{web.port}/policy"})
+    web.pages["/policy"] = ARTICLE
+
+    told = await refusal(pages, f"{web.url}/asked")
+
+    assert told.startswith(f"The site that {web.url}/asked redirects to could not be read:")
+    assert "bey" not in told

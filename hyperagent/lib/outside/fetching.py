@@ -38,7 +38,7 @@ class Fault(StrEnum):
 
 
 class NotFetched(Exception):
-    """Nothing was read; the message is a sentence for people. `hops`: how many redirects had been followed."""
+    """Nothing was read; the message is a sentence for people. `hops`: how many redirects had come."""
 
     def __init__(self, fault: Fault, message: str, *, hops: int = 0) -> None:
         super().__init__(message)
@@ -52,6 +52,7 @@ class NotFetched(Exception):
 
 
 _BEHIND_A_REDIRECT: Final = {
+    Fault.ELSEWHERE: "It redirects to another host, which was not followed.",
     Fault.NOT_ALLOWED: "It redirects to a host that is not among those that this installation lets its agents reach.",
     Fault.UNREACHABLE: "It redirects to a host to which there is no connection.",
 }
@@ -101,8 +102,8 @@ async def fetch(
                 found = await _read(session, address, sent, max_bytes)
                 if isinstance(found, Fetched):
                     return found
-                address = _next(address, found, allow_private=allow_private, stays=stays, rules=rules)
                 hops += 1
+                address = _next(address, found, allow_private=allow_private, stays=stays, rules=rules)
     except BadAddress as error:
         raise NotFetched(_fault_of(error), str(error), hops=hops) from None
     except NotFetched as error:
