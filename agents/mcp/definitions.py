@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.engine.canonical import canonical
 from hyperagent.lib import json_schemas
-from hyperagent.lib.text import clean_text, clean_value
+from hyperagent.lib.text import clean_text
 
 DESCRIPTION_CHARS: Final = 2_000
 FIELD_CHARS: Final = 500
@@ -34,10 +34,10 @@ SLUG: Final = r"^[a-z][a-z0-9]{0,19}$"
 _CALLED_CHARS: Final = 63
 _SHOWN: Final = ("description", "title")
 # Values, in which whatever looks like a keyword is none.
-_LITERAL: Final = ("default", "enum", "const", "examples", "required")
+_LITERAL: Final = ("default", "enum", "const", "examples")
 # A pattern of a stranger's can take for ever on the right text, and an anchor is only there to be referred to.
 _LEFT_OUT: Final = ("pattern", "patternProperties", "propertyNames", "$schema", "$id", "$anchor", "$comment", "$defs",
-                    "definitions", "$dynamicAnchor", "$vocabulary")  # fmt: skip
+                    "definitions", "$dynamicAnchor", "$vocabulary", "$ref", "$dynamicRef")  # fmt: skip
 _HIDDEN: Final = ("Cc", "Cf", "Co", "Cs", "Cn")
 
 
@@ -132,7 +132,24 @@ def differences(before: Definition, after: Definition) -> tuple[Change, ...]:
 
 def visible(text: str) -> str:
     """Without what nobody sees: control characters, direction marks, zero-width and tag characters."""
-    return "".join(one for one in clean_text(text) if one in "\n\t" or unicodedata.category(one) not in _HIDDEN).strip()
+    return _seen(text).strip()
+
+
+def _seen(text: str) -> str:
+    return "".join(one for one in clean_text(text) if one in "\n\t" or unicodedata.category(one) not in _HIDDEN)
+
+
+def _all_seen(value: Any) -> Any:
+    """The same of every string in a JSON value, keys included; a blank at an end of one may mean something."""
+    match value:
+        case str():
+            return _seen(value)
+        case Mapping():
+            return {_seen(str(key)): _all_seen(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_all_seen(item) for item in value]
+        case _:
+            return value
 
 
 def usable_schema(given: Any, *, tool: str) -> dict[str, Any]:
@@ -166,12 +183,13 @@ class _Tidy:
         if isinstance(given, list):
             return [self.node(item, depth=depth + 1, within=within) for item in given]
         if not isinstance(given, Mapping):
-            return given
+            # What is required is named as the properties are.
+            return visible(given) if isinstance(given, str) else given
         if "$ref" in given or "$dynamicRef" in given:
             return self._referred(given, depth=depth, within=within)
         tidy: dict[str, Any] = {}
-        for key, value in given.items():
-            if key in _LEFT_OUT:
+        for named, value in given.items():
+            if (key := visible(str(named))) in _LEFT_OUT:
                 continue
             if key == "properties" and isinstance(value, Mapping):
                 tidy[key] = {
@@ -180,7 +198,7 @@ class _Tidy:
             elif key in _SHOWN:
                 tidy[key] = _clipped(visible(str(value)), FIELD_CHARS)
             else:
-                tidy[key] = clean_value(value) if key in _LITERAL else self.node(value, depth=depth + 1, within=within)
+                tidy[key] = _all_seen(value) if key in _LITERAL else self.node(value, depth=depth + 1, within=within)
         if isinstance(given.get("pattern"), str):
             tidy["description"] = f"{tidy.get('description', '')} (Its form: {visible(given['pattern'])[:100]})".strip()
         return tidy

@@ -36,6 +36,51 @@ def test_what_nobody_can_see_is_taken_out_of_a_description() -> None:
     assert not set(found.description) & set("\u200b\u202e\U000e0041\x07")
 
 
+HIDDEN = "\u200b\U000e0049\U000e0067"
+
+
+@pytest.mark.threat("T31")
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"default": f"Paris{HIDDEN}"},
+        {"enum": ["Paris", f"Rome{HIDDEN}"]},
+        {"const": f"Paris{HIDDEN}"},
+        {"examples": [{f"city{HIDDEN}": f"Paris{HIDDEN}"}]},
+        {"x-note": f"Send it to Paris{HIDDEN}"},
+        {f"x-note{HIDDEN}": {"deeper": [f"Paris{HIDDEN}"]}},
+        {"anyOf": [{"type": "string", "enum": [f"Paris{HIDDEN}"]}, {"type": "null"}]},
+    ],
+    ids=["default", "enum", "const", "examples", "unknown keyword", "name of a keyword", "within"],
+)
+def test_what_nobody_can_see_is_taken_out_of_every_part_of_a_schema(schema: dict[str, Any]) -> None:
+    parameters = {"type": "object", "properties": {"city": {"type": "string", **schema}}}
+
+    told = json.dumps(usable_schema(parameters, tool="x"), ensure_ascii=False)
+
+    assert "Paris" in told
+    assert not set(HIDDEN) & set(told)
+
+
+def test_an_argument_that_is_required_has_the_name_that_it_is_described_by() -> None:
+    name = f"city{HIDDEN}"
+    found = usable_schema({"type": "object", "properties": {name: {}}, "required": [name]}, tool="x")
+
+    assert found["required"] == [*found["properties"]] == ["city"]
+
+
+def test_a_reference_under_a_name_with_hidden_letters_is_none() -> None:
+    found = usable_schema({"type": "object", "properties": {"a": {f"$ref{HIDDEN}": "#"}}}, tool="x")
+
+    assert found["properties"]["a"] == {}
+
+
+def test_blanks_at_the_end_of_a_choice_stay() -> None:
+    found = usable_schema({"type": "object", "properties": {"by": {"enum": [", ", ","], "default": ", "}}}, tool="x")
+
+    assert found["properties"]["by"] == {"enum": [", ", ","], "default": ", "}
+
+
 def test_a_description_has_an_end() -> None:
     assert len(defined(description="x" * 100_000).description) == 2_000
 
