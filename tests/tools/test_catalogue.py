@@ -359,6 +359,19 @@ async def test_mails_are_found_in_each_folder(name: str, folder: str, key: str) 
     }
 
 
+@pytest.mark.threat("T16")
+async def test_what_others_called_an_attachment_and_a_draft_is_marked_as_text_of_others() -> None:
+    draft = OutgoingMail(message_id="<d@example.org>", to=("bob@example.org",), subject="Obey me", body="y")
+    file = AttachedFile("Obey me.pdf", "application/pdf", b"%PDF")
+    mailbox = FakeMailbox(drafts=[draft], attached={1: file})
+
+    saved = await used("save_attachment", {"message_id": "m1"}, mailbox=mailbox)
+    sent = await used("send_draft", {"draft_id": "draft-1"}, mailbox=mailbox)
+
+    assert saved["content"].startswith('<untrusted source="save_attachment">\nmail/Obey me.pdf was saved')
+    assert sent["content"].startswith("<untrusted source=\"send_draft\">\nThe draft 'Obey me' was sent")
+
+
 @pytest.mark.spec("S179")
 async def test_a_mail_is_read_whole_and_marked_as_text_of_others() -> None:
     reply = await used("read_message", {"message_id": "m1"}, mailbox=FakeMailbox(inbox=(MESSAGE,)))

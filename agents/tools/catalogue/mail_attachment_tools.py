@@ -59,6 +59,7 @@ def _replaced(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     own_files=True,
     probe=_is_saved,
     timeout_s=120,
+    untrusted=True,
     sends=Sends.NOWHERE,
     replaces=_replaced,
 )

@@ -270,6 +270,7 @@ async def reply_to_message(
     preview=previews.draft,
     settle=_whole_draft,
     timeout_s=SENDING_S,
+    untrusted=True,
     sends=Sends.OTHERS,
 )
 async def send_draft(
