@@ -3,11 +3,21 @@
 import re
 from typing import Final
 
-_GAP: Final = "[\\s\u200b-\u200f\u2060\u00ad\ufeff]*"
-# One class for the gap and the slash before the word: two would make the search quadratic in a long run of spaces.
-_MARK: Final = re.compile(
-    "[<\uff1c\ufe64](?=[\\s/\u200b-\u200f\u2060\u00ad\ufeff]*" + _GAP.join("untrusted") + ")", re.IGNORECASE
-)
+from agents.guardrails.quoting import UNSEEN
+
+_UNSEEN: Final = f"{UNSEEN}\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef"
+_BRACKETS: Final = "<\uff1c\ufe64"
+
+
+def looks_like(name: str) -> re.Pattern[str]:
+    """Finds the bracket of whatever reads like the beginning or the end of a mark of this name, however it is spaced,
+    and whatever stands between its letters that nobody sees."""
+    # One class for the gap and the slash before the word: two would make the search quadratic in a long run of spaces.
+    gap = f"[\\s{_UNSEEN}]*+"
+    return re.compile(f"[{_BRACKETS}](?=[\\s/{_UNSEEN}]*+{gap.join(map(re.escape, name))})", re.IGNORECASE)
+
+
+_MARK: Final = looks_like("untrusted")
 
 MARK_BEGINS: Final = "<untrusted source="
 _AROUND: Final = re.compile(r'\A<untrusted source="[^"]*">\n|\n</untrusted>\Z')
