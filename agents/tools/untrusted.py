@@ -20,12 +20,16 @@ def looks_like(name: str) -> re.Pattern[str]:
 _MARK: Final = looks_like("untrusted")
 
 MARK_BEGINS: Final = "<untrusted source="
+MARK_ENDS: Final = "</untrusted>"
+_NOT_IN_NAMES: Final = re.compile(f'[">{_BRACKETS}]')
 _AROUND: Final = re.compile(r'\A<untrusted source="[^"]*">\n|\n</untrusted>\Z')
 
 
 def marked_untrusted(text: str, *, source: str) -> str:
-    """`source`: the tool's name. Whatever looks like one of the marks inside loses its bracket."""
-    return f'{MARK_BEGINS}"{source}">\n{_MARK.sub("&lt;", text)}\n</untrusted>'
+    """`source`: a tool's name, or what a file or another program is called, which is somebody's words as well. Whatever
+    looks like one of the marks inside loses its bracket."""
+    name = " ".join(_NOT_IN_NAMES.sub(" ", source).split())
+    return f'{MARK_BEGINS}"{name}">\n{_MARK.sub("&lt;", text)}\n{MARK_ENDS}'
 
 
 def unmarked(text: str) -> str:
