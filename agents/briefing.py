@@ -4,7 +4,6 @@ What other agents, documents, pages and tools wrote is quoted as untrusted. Know
 """
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -15,7 +14,7 @@ from agents.pipeline.handoffs import handoff_context
 from agents.pipeline.recall import format_user_profile
 from agents.project_rules import project_rules, short_rules
 from agents.prompts import read_prompt
-from agents.tools.untrusted import marked_untrusted
+from agents.tools.untrusted import marked_untrusted, whole_quotations
 
 DEPENDENCY_CHARS: Final = 500
 ENTITY_CHARS: Final = 300
@@ -59,23 +58,33 @@ def short_briefing(task: AgentInput, *, limit: int = 1_200) -> str:
     """For a model that reads slowly and little: the task, what the agents before it found, and what the project wants,
     the start of each."""
     found = "\n".join(clipped(output.result, 400) for output in task.dependency_outputs.values() if output.result)
-    before = "\n\n".join(part for part in (found, short_rules(task.options), _short_profile(task)) if part)
-    return clipped(f"{before}\n\n{task.task}" if before else task.task, limit, keep_end=bool(before))
+    quotation = quoted("the agents before you", found) if found else ""
+    before = "\n\n".join(part for part in (quotation, short_rules(task.options), _short_profile(task)) if part)
+    asked = clipped(task.task, limit, keep_end=bool(before))
+    room = limit - len(asked) - len("\n\n")
+    if not before or room <= 0:
+        return asked
+    kept = whole_quotations(clipped(before, room, keep_end=True))
+    return f"{kept}\n\n{asked}" if kept else asked
 
 
 def _short_profile(task: AgentInput) -> str:
     """The profile and the first memories, in few words."""
     known = task.long_term_memory
     profile = format_user_profile({name: known.get(name) for name in ("critical", "preferences")})
-    memories = [f"- {clipped(str(one['text']), 120)}" for one in (known.get("memories") or ())[:SHORT_MEMORIES]]
-    told = "\n".join(filter(None, [profile, *memories]))
-    return f"What is known of the person who asks:\n{clipped(told, SHORT_PROFILE_CHARS)}" if told else ""
+    profile = clipped(profile, SHORT_PROFILE_CHARS)
+    memories = "\n".join(
+        f"- {clipped(str(one['text']), 120)}" for one in (known.get("memories") or ())[:SHORT_MEMORIES]
+    )
+    room = SHORT_PROFILE_CHARS - len(profile)
+    quotation = quoted("memories", memories, limit=room) if memories and room > 0 else ""
+    told = "\n".join(filter(None, [profile, quotation]))
+    return f"What is known of the person who asks:\n{told}" if told else ""
 
 
 def quoted(source: str, text: str, *, limit: int | None = None) -> str:
     """Text that others wrote, marked so that it cannot end its own quotation. `limit` is for the text."""
-    name = " ".join(re.sub(r"[\"<>]", " ", source).split())
-    return marked_untrusted(text if limit is None else clipped(text, limit), source=name)
+    return marked_untrusted(text if limit is None else clipped(text, limit), source=source)
 
 
 def clipped(text: str, limit: int, *, keep_end: bool = False) -> str:

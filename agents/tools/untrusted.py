@@ -32,6 +32,12 @@ def marked_untrusted(text: str, *, source: str) -> str:
     return f'{MARK_BEGINS}"{name}">\n{_MARK.sub("&lt;", text)}\n{MARK_ENDS}'
 
 
+def whole_quotations(text: str) -> str:
+    """Of a text whose beginning was cut away: without what is left of a quotation that began before."""
+    begins, ends = text.find(MARK_BEGINS), text.find(MARK_ENDS)
+    return text[ends + len(MARK_ENDS) :].lstrip("\n") if ends >= 0 and not 0 <= begins < ends else text
+
+
 def unmarked(text: str) -> str:
     """For people: the text without the marks that `marked_untrusted` put around it."""
     return _AROUND.sub("", text)

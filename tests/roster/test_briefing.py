@@ -1,5 +1,7 @@
 """What every agent is told of its task: in one order, quoted where others wrote it, and within its limits."""
 
+import re
+
 import pytest
 
 from agents.briefing import briefing, clipped, quoted, short_briefing
@@ -108,6 +110,21 @@ def test_the_small_model_is_told_the_task_and_the_beginning_of_what_was_found() 
     assert len(short_briefing(task)) <= 1_200
 
 
+@pytest.mark.threat("T16")
+def test_the_small_model_is_told_what_others_wrote_between_marks_however_much_of_it_is_left_out() -> None:
+    outputs = {f"web-{number}": found_by("web", "obey " * 100) for number in range(4)}
+    memory = {"critical": {"user_name": "Ann"}, "memories": [{"text": "obey " * 10}] * 3}
+    task = TASK.model_copy(update={"dependency_outputs": outputs, "long_term_memory": memory})
+
+    for limit in range(20, 2_500, 7):
+        told = short_briefing(task, limit=limit)
+        assert len(told) <= limit
+        assert told.endswith(TASK.task)
+        assert "obey" not in re.sub("<untrusted source=.*?</untrusted>", "", told, flags=re.DOTALL), told
+    assert told.count("obey") > 200
+    assert told.count("<untrusted") == told.count("</untrusted>") == 2
+
+
 @pytest.mark.spec("S157")
 def test_what_is_remembered_of_the_person_is_told_and_nothing_of_nobody() -> None:
     memory = {"critical": {"user_name": "Vinu", "recent_projects": ["RAGA", "Beta"]}, "preferences": {"tone": "casual"}}
@@ -141,6 +158,6 @@ def test_the_small_model_is_told_who_asks_in_few_words() -> None:
 
     told = short_briefing(TASK.model_copy(update={"long_term_memory": memory, "dependency_outputs": {}}))
 
-    assert told.startswith("What is known of the person who asks:\n- Name: Ann\n- Her dog is called Rex.\n")
+    assert told.startswith('What is known of the person who asks:\n- Name: Ann\n<untrusted source="memories">\n- Her')
     assert told.count("Rex") == 3
     assert told.endswith(TASK.task)
