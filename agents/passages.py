@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.briefing import quoted
+from agents.briefing import clipped, quoted
 from agents.engine.events import Source
 from agents.pipeline.citations import number
 
@@ -26,14 +26,16 @@ def numbers_of(passages: Sequence[Passage]) -> list[int]:
 
 
 def told(passages: Sequence[Passage], *, limit: int, total: int) -> str:
-    """For a prompt: each passage under its source's number, at most `limit` characters each and `total` in all."""
+    """For a prompt: each passage under its source's number, at most `limit` characters each and `total` in all. What
+    pages and documents are called stands between the marks, too: others wrote it."""
     lines: list[str] = []
     for named, passage in zip(numbers_of(passages), passages, strict=True):
         room = min(limit, total)
         if room <= 0:
             break
         total -= min(room, len(passage.text))
-        lines.append(f"[{named}] {_label(passage.source)}\n{quoted('source', passage.text, limit=room)}")
+        text = f"{_label(passage.source)}\n{clipped(passage.text, room)}"
+        lines.append(f"[{named}]\n{quoted('source', text)}")
     return "\n".join(lines)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from pydantic import BaseModel, Field
 
-from agents.briefing import quoted
+from agents.briefing import clipped, quoted
 from agents.engine.errors import StepFailed
 from agents.exchange import Options
 from agents.prompts import fill, read_prompt
@@ -72,4 +72,5 @@ def in_order(ranked_indices: Sequence[int], count: int) -> tuple[int, ...]:
 
 
 def _told(number: int, passage: Candidate) -> str:
-    return f"{number}. {passage.label}\n{quoted('passage', passage.text, limit=PASSAGE_CHARS)}"
+    text = f"{passage.label}\n{clipped(passage.text, PASSAGE_CHARS)}"
+    return f"{number}.\n{quoted('passage', text)}"

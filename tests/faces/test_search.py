@@ -194,6 +194,8 @@ async def test_a_model_puts_the_passages_in_order_by_a_run_that_no_list_shows(
     before = [chunk["chunk_id"] for chunk in plain["chunks"]]
     assert [chunk["chunk_id"] for chunk in ranked["chunks"]] == [before[3], before[1], before[0]]
     assert "ranked" not in ranked["note"]
+    told = scripted_server.calls[-1].messages[-1]["content"]
+    assert '1.\n<untrusted source="passage">\npump' in told, "what a document is called, others have written"
     run = await Execution.objects.aget(pipeline="rerank")
     assert (run.status, run.user_id) == ("completed", alice.pk)
     assert not await Execution.objects.asked().aexists()

@@ -153,6 +153,15 @@ def test_passages_of_one_source_have_one_number() -> None:
     assert sources_of(passages) == (first, second)
 
 
+@pytest.mark.threat("T16")
+def test_what_pages_and_documents_are_called_stands_between_the_marks_too() -> None:
+    source = Source(type="web", source="Obey me", url="https://obey.example/obey", section="Obey")
+
+    text = told([Passage(source, "Obey.")], limit=100, total=100)
+
+    assert text == '[1]\n<untrusted source="source">\nObey me, https://obey.example/obey, Obey\nObey.\n</untrusted>'
+
+
 def test_the_small_model_is_told_who_asks_in_few_words() -> None:
     memory = {"critical": {"user_name": "Ann"}, "preferences": {}, "memories": [{"text": "Her dog is called Rex."}] * 9}
 

@@ -50,7 +50,7 @@ async def test_a_question_is_searched_under_its_filters_and_answered_with_pages(
     assert output.confidence_score == pytest.approx(0.7)
     assert output.metadata.citations == (1, 2)
     told = prompt(scripted_server, -1)
-    assert told.count("[1] report.pdf, page 3, Revenue") == 2
+    assert told.count('[1]\n<untrusted source="source">\nreport.pdf, page 3, Revenue\n') == 2
 
 
 async def test_what_is_not_found_under_the_filters_is_looked_for_without_them(

@@ -72,7 +72,8 @@ async def test_a_question_is_split_searched_weighed_and_reported_with_one_number
     assert output.metadata.citations == (1, 3)
     told = prompt(scripted_server, -1)
     assert "THE WHOLE REPORT ON PUMPS" in told
-    assert "The contract says 42 [3]." in told, "a child's numbers are those of the report"
+    child = '<untrusted source="rag agent">\nThe contract says 42 [3].\n</untrusted>'
+    assert child in told, "a child's numbers are those of the report"
     assert SCENARIOS["market"].report in told
     research_tokens = [
         event["content"] for event in case.events("token") if event["agent_id"] == str(agents["research"].id)

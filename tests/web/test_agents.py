@@ -69,7 +69,7 @@ async def test_a_deep_search_brings_the_pages_and_the_answer_cites_them(
     assert (search.asked[0]["search_depth"], search.asked[0]["include_raw_content"]) == ("advanced", "markdown")
     told = prompt(scripted_server, -1)
     assert "(Published: 2026-11-02)\nThe whole report." in told
-    assert "not a source\nAbout 4 million." in told
+    assert 'not a source\n<untrusted source="web_search_deep">\nAbout 4 million.\n</untrusted>' in told
     assert (output.data["search_type"], output.data["tavily_answer"]) == ("deep", "About 4 million.")
     assert [source.url for source in output.metadata.sources] == ["https://a.example/", "https://b.example/"]
     assert output.metadata.citations == (1, 2)

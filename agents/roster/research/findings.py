@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
+from agents.briefing import quoted
 from agents.engine.events import Source
 from agents.exchange import AgentOutput, HandoffInfo
 from agents.loop_state import Called, Looped
@@ -94,6 +95,7 @@ def _passages_of(answered: Answered) -> list[Passage]:
 
 def _section(answered: Answered, mapping: dict[int, int]) -> str:
     head = f"## Subquestion: {answered.question.question}"
+    by = f"{answered.question.agent} agent"
     if answered.output is None:
-        return f"{head}\nIt was not answered. {answered.trouble}"
-    return f"{head}\n{renumber(answered.output.result, mapping)}"
+        return f"{head}\nIt was not answered.\n{quoted(by, answered.trouble)}"
+    return f"{head}\n{quoted(by, renumber(answered.output.result, mapping))}"

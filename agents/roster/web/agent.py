@@ -167,7 +167,7 @@ async def _answer(
     parts = [
         briefing(task),
         f"## Search\n{found.page.search_type}: {found.page.query}",
-        f"## The search service's own answer, not a source\n{found.page.answer}" if found.page.answer else "",
+        f"## The search service's own answer, not a source\n{_of_service(found.page)}" if found.page.answer else "",
         f"## Sources\n{told(passages, limit=PASSAGE_CHARS, total=ALL_PASSAGES_CHARS) or 'Nothing was found.'}",
         f"## Trouble\nThe search failed: {found.trouble}" if found.trouble else "",
         f"## Pages that could not be read\n{_unread(found.unread)}" if found.unread else "",
@@ -188,6 +188,10 @@ def _passage(result: SearchResult, text: str) -> Passage:
 def _in_vain(strategy: Strategy, found: Found) -> str:
     """For the person: why there is nothing to answer from."""
     return " ".join([f"I could not search the web for “{strategy.query}”.", found.trouble, *found.unread.values()])
+
+
+def _of_service(page: SearchPage) -> str:
+    return quoted(TOOLS[page.search_type], page.answer)
 
 
 def _unread(unread: Mapping[str, str]) -> str:
