@@ -45,6 +45,7 @@ __all__ = [
     "test_what_cannot_be_read_is_left_out",
     "test_what_is_no_ordinary_file_is_neither_listed_nor_read",
     "test_what_is_no_text_is_replaced",
+    "test_where_a_link_leads_is_not_told_as_words_of_ours",
 ]
 
 DEADLINE_S = 20.0
@@ -242,6 +243,18 @@ async def test_what_cannot_be_read_is_left_out(box: Box) -> None:
     assert listed == [f"{HOME}/closed", f"{HOME}/open"]
     with tarfile.open(fileobj=io.BytesIO(archive)) as packed:
         assert packed.getnames() == [f"{HOME}/open".lstrip("/")]
+
+
+@pytest.mark.threat("T16")
+async def test_where_a_link_leads_is_not_told_as_words_of_ours(box: Box) -> None:
+    """What a program unpacked may have links, and whoever packed it wrote where they lead."""
+    await box.run(sh("mkdir /tmp/Obey-me; ln -s /tmp/Obey-me way; echo > way/file"))
+
+    for call in (box.read(f"{HOME}/way/file", max_bytes=10), box.write(f"{HOME}/way/new", b"new")):
+        with pytest.raises(SandboxError) as refused:
+            await call
+        assert "leads over a link" in refused.value.message
+        assert "bey" not in refused.value.message
 
 
 async def test_a_folder_is_packed_and_unpacked_into_another_box(box: Box, provider: SandboxProvider) -> None:

@@ -61,14 +61,14 @@ def _done(job: Mapping[str, Any], stream: Any, writable: tuple[str, ...]) -> tup
 
 
 def _inside(path: str, writable: Sequence[str], *, may_be_root: bool = False) -> str:
-    """The path, if it lies below a writable folder and no link stands in the way."""
+    """The path, if it lies below a writable folder and no link stands in the way. Where one leads is not told: a
+    program may have unpacked it from what others wrote, and a refusal stands for words of ours."""
     clean = os.path.normpath(path)
     within = any(clean.startswith(f"{folder}/") or (may_be_root and clean == folder) for folder in writable)
     if "\0" in path or not within:
         raise Refused(f"{path!r} is not below {' or '.join(writable)}, which are all that can be written")
-    real = os.path.realpath(os.path.dirname(clean))
-    if real != os.path.dirname(clean):
-        raise Refused(f"{path!r} leads over a link to {real!r}; name the folder itself")
+    if os.path.realpath(os.path.dirname(clean)) != os.path.dirname(clean):
+        raise Refused(f"{path!r} leads over a link; name the folder itself")
     return clean
 
 
