@@ -55,8 +55,12 @@ _OURS: Final = (
     (b"cache-control", b"no-store"),
 )
 _PASSED_BY: Final = HOP_BY_HOP | {b"transfer-encoding"}
-# What would weaken ours, or reach beyond this origin.
-_NOT_THEIRS: Final = _PASSED_BY | {name for name, _ in _OURS} | {b"strict-transport-security", b"clear-site-data"}
+# What would weaken ours, or reach beyond this origin. A browser sends reports to wherever these say, whatever our
+# policy lets a page reach.
+_REPORTING: Final = {b"content-security-policy-report-only", b"report-to", b"reporting-endpoints", b"nel"}
+_NOT_THEIRS: Final = (
+    _PASSED_BY | {name for name, _ in _OURS} | _REPORTING | {b"strict-transport-security", b"clear-site-data"}
+)
 ASLEEP: Final = "This app is not running any more. Open its preview in the conversation again: that starts it."
 UNKNOWN: Final = "There is no app here."
 NO_ANSWER: Final = "The app does not answer. What it wrote stands in the conversation; ask for it to be mended there."

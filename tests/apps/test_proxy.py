@@ -188,6 +188,10 @@ def test_an_app_cannot_weaken_the_policy_or_set_cookies_for_other_names() -> Non
         (b"Set-Cookie", b"b=2; Domain=localhost"),
         (b"Transfer-Encoding", b"chunked"),
         (b"Clear-Site-Data", b'"*"'),
+        (b"Content-Security-Policy-Report-Only", b"default-src 'none'; report-uri https://evil.example/"),
+        (b"Reporting-Endpoints", b'default="https://evil.example/"'),
+        (b"Report-To", b'{"endpoints": [{"url": "https://evil.example/"}]}'),
+        (b"NEL", b'{"report_to": "default", "max_age": 9}'),
         (b"X-Mine", b"1"),
     ]
 
@@ -199,6 +203,8 @@ def test_an_app_cannot_weaken_the_policy_or_set_cookies_for_other_names() -> Non
     assert [value for name, value in passed if name == b"set-cookie"] == [b"a=1; Path=/"]
     assert b"transfer-encoding" not in names
     assert b"clear-site-data" not in names
+    assert not any(b"evil" in value for _, value in passed), "what a page did is reported nowhere"
+    assert b"nel" not in names
     assert (b"x-mine", b"1") in passed
 
 
