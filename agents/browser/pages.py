@@ -166,7 +166,7 @@ def found_by(outlined: Outline, wanted: str, page: Page) -> Locator:
     raise ToolError(words.CHANGED)
 
 
-async def fill(element: Locator, text: str, *, wanted: str, within_s: float) -> None:
+async def fill(element: Locator, text: str, *, within_s: float) -> None:
     """Into a field, in place of what is there; of a list the choice with this text."""
     if await element.evaluate("e => e.tagName", timeout=within_s * 1000) != "SELECT":
         try:
@@ -188,7 +188,7 @@ async def fill(element: Locator, text: str, *, wanted: str, within_s: float) -> 
     try:
         await element.select_option(label=text, timeout=within_s * 1000)
     except PlaywrightTimeout:
-        raise ToolError(words.NO_SUCH_CHOICE.format(on=wanted)) from None
+        raise ToolError(words.NO_SUCH_CHOICE) from None
 
 
 async def scroll(page: Page, *, direction: Literal["up", "down"], screens: float) -> None:

@@ -112,7 +112,7 @@ class Steering:
         patience = self._patience
 
         async def typed() -> None:
-            await pages.fill(element, text, wanted=on, within_s=patience.acting_s)
+            await pages.fill(element, text, within_s=patience.acting_s)
             if submit:
                 await element.press("Enter", timeout=patience.acting_s * 1000)
 

@@ -24,7 +24,7 @@ TAKES_NO_TEXT: Final = (
 NOT_EDITABLE: Final = (
     "This field cannot be written in: the page has switched it off, or only shows something in it. Nothing was done."
 )
-NO_SUCH_CHOICE: Final = "The list {on} has no choice with this text."
+NO_SUCH_CHOICE: Final = "The list has no choice with this text. Take one that stands in what was last seen of the page."
 NO_ANSWER: Final = "The page does not answer. Open it again (browser_navigate)."
 LED_AWAY: Final = "The page leads to another server, to which there is no connection."
 TOO_SLOW: Final = "The page did not come within {seconds:g} s."

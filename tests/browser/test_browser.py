@@ -118,7 +118,10 @@ async def test_a_page_is_opened_and_used_like_a_person_does_and_each_step_is_see
     # People agree to an element of a page, told apart from others; when it is gone, nothing is done.
     twice = await alice.settled(browser_tools.browser_click, target=reference(seen, 'button "Twice"', nth=1))
     assert twice["on"] == f'button "Twice" (2 of 2) on {site.url}/'
-    await alice(browser_tools.browser_type, target=reference(seen, 'combobox "Colour"'), text="blue")
+    seen = await alice(browser_tools.browser_type, target=reference(seen, 'combobox "Colour"'), text="blue")
+    colour = reference(seen, 'combobox "Colour"')
+    # The list's name is the page's.
+    assert (await alice.fails(browser_tools.browser_type, target=colour, text="obey")).message == words.NO_SUCH_CHOICE
     seen = await alice(
         browser_tools.browser_type, target=reference(seen, 'textbox "Name"'), text="bicycle", submit=True
     )
