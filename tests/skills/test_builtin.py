@@ -263,6 +263,7 @@ class TestDataAnalysis:
         assert "KeyError: 'sales'" in mending
         assert "Total: 90" in summing
         assert "@chart" not in summing
+        assert '<untrusted source="execute_code">\n- chart: Revenue\n- file: r.png\n</untrusted>' in summing
 
     async def test_a_program_that_a_person_changed_is_told_as_it_ran(
         self, alone: Alone, scripted_server: ScriptedServer

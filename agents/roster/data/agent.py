@@ -158,7 +158,8 @@ async def _summary(
     context: AgentContext, task: AgentInput, about: str, made: Programmed, charts: tuple[Chart, ...]
 ) -> tuple[str, str | None]:
     """In a model's words; the bare output where it cannot be reached."""
-    shown = "\n".join(f"- {chart.title}" for chart in charts) or "none"
+    titles = "\n".join(f"- {chart.title}" for chart in charts)
+    shown = quoted("what the program calls its charts", titles) if titles else "none"
     parts = [about, f"## The program's output\n{_outcome(made)}", f"## Charts\n{shown}"]
     system = fill(read_prompt(HERE / "summarize.md"), rules=house_rules())
     user = "\n\n".join(parts)

@@ -62,11 +62,13 @@ def told(materials: Sequence[Material]) -> str:
 def _told(material: Material) -> str:
     if not material.text:
         return f"`{material.name}`: not looked into yet; the program has to find out what is in it"
-    described_as = described(material.table) if material.table else f"text of {len(material.text):,} characters"
-    if material.is_there:
-        described_as = f"its beginning has {described_as}"
-    sample = quoted(f"the beginning of {material.name}", clipped(material.text, SAMPLE_CHARS))
-    return f"`{material.name}`: {described_as}\n{sample}"
+    whole = described(material.table) if material.table else f"text of {len(material.text):,} characters"
+    # What a column is called, and what is in it, is in the words of whoever wrote the table.
+    size, _, columns = whole.partition("\n")
+    lines = [f"`{material.name}`: {f'its beginning has {size}' if material.is_there else size}"]
+    if columns:
+        lines.append(quoted(f"the columns of {material.name}", columns))
+    return "\n".join([*lines, quoted(f"the beginning of {material.name}", clipped(material.text, SAMPLE_CHARS))])
 
 
 def _of_file(file: Given) -> Material:

@@ -162,13 +162,14 @@ class DataAnalysis(ToolSkill[Params]):
         raise SkillError(f"No program ran to its end in {PROGRAMS} tries.{failed}")
 
     async def _summary(self, question: str, plan: Plan, found: Found, context: SkillContext) -> str:
-        shown = ", ".join(chart.title or "a chart" for chart in found.charts) or "none"
+        # Titles and names are the program's, which may have taken them from the data.
+        made = [*(f"- chart: {chart.title}" for chart in found.charts), *(f"- file: {path}" for path in found.files)]
+        listed = "\n".join(made) or "nothing"
         parts = [
             f"Question: {question}",
             f"Not in the data: {', '.join(plan.missing)}" if plan.missing else "",
             f"The program printed:\n{marked_untrusted(truncate(found.stdout, OUTPUT_CHARS), source='execute_code')}",
-            f"Charts: {shown}",
-            f"Files made: {', '.join(found.files)}" if found.files else "",
+            f"It made:\n{marked_untrusted(listed, source='execute_code')}",
         ]
         user = "\n\n".join(part for part in parts if part)
         reply = await context.model(system=read_prompt(HERE / "summary.md"), user=user, stage="summarize")
