@@ -111,7 +111,8 @@ def _records_in(value: Any) -> list[dict[str, Any]]:
 def _of_records(records: list[dict[str, Any]]) -> Table | None:
     if len(records) < LEAST_ROWS:
         return None
-    columns = list(dict.fromkeys(name for record in records for name in record))
+    # Those that are kept: each record is asked for each of them, and each may have names of its own.
+    columns = list(dict.fromkeys(name for record in records for name in record))[:MOST_COLUMNS]
     return _table(columns, ([_cell(record.get(name)) for name in columns] for record in records))
 
 
