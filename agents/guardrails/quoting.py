@@ -3,6 +3,7 @@ it like this. Pure.
 """
 
 import re
+from bisect import bisect_right
 from typing import Final
 
 QUOTED: Final = "⟦quoted: "
@@ -20,8 +21,9 @@ UNSEEN: Final = (
 MOST_CHARS: Final = 20_000
 """Of longer passages nothing is looked for but the words themselves."""
 # Joiners and selectors of variants are left out in some places only.
-_LEFT_OUT: Final = f"[{UNSEEN}\u200c\u200d\ufe00-\ufe0f]*"
-_TOLD_AS: Final = {told: meant for signs in (NO_QUOTES, WEAK) for meant, told in signs.items()}
+_LEFT_OUT: Final = re.compile(f"[{UNSEEN}\u200c\u200d\ufe00-\ufe0f]+")
+# A plain bracket may be told for one of a quotation, and is told by another sign: all three are taken for one.
+_MEANT: Final = str.maketrans({**NO_QUOTES, **{told: meant for meant, told in WEAK.items()}})
 
 
 def unquoted(told: str) -> str:
@@ -31,13 +33,30 @@ def unquoted(told: str) -> str:
 
 def places_of(told: str, text: str) -> list[tuple[int, int]]:
     """From where to where the text has what was told like this; at most two places. Linear in both."""
-    wanted = unquoted(told)
+    wanted = _LEFT_OUT.sub("", unquoted(told)).translate(_MEANT)
     if not wanted.strip() or len(wanted) > MOST_CHARS:
         return []
-    signs = (re.escape(sign) if sign not in _TOLD_AS else f"[{re.escape(sign + _TOLD_AS[sign])}]" for sign in wanted)
-    found = []
-    for match in re.compile(_LEFT_OUT.join(signs)).finditer(text):
-        found.append(match.span())
-        if len(found) > 1:
-            break
+    bare, starts, origins = _without_unseen(text)
+    bare = bare.translate(_MEANT)
+
+    def origin(place: int) -> int:
+        part = bisect_right(starts, place) - 1
+        return origins[part] + place - starts[part]
+
+    found: list[tuple[int, int]] = []
+    at = bare.find(wanted)
+    while at >= 0 and len(found) < 2:
+        end = at + len(wanted)
+        found.append((origin(at), origin(end - 1) + 1))
+        at = bare.find(wanted, end)
     return found
+
+
+def _without_unseen(text: str) -> tuple[str, list[int], list[int]]:
+    """The text without what may be left out of it, and of its parts where they begin in it and in the text."""
+    parts, starts, origins = [], [0], [0]
+    for gap in _LEFT_OUT.finditer(text):
+        parts.append(text[origins[-1] : gap.start()])
+        starts.append(starts[-1] + len(parts[-1]))
+        origins.append(gap.end())
+    return "".join([*parts, text[origins[-1] :]]), starts, origins

@@ -11,10 +11,13 @@ from typing import Final
 
 from agents.pipeline.citations import cited
 
-_FENCE: Final = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+# Possessive (`*+`): on one long row of these signs, giving them back would take minutes.
+_FENCE: Final = re.compile(r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING: Final = re.compile(r" {0,3}#{1,6}(?:\s|$)")
 _RULE: Final = re.compile(r" {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,}|=+[ \t]*)$")
-_TABLE_RULE: Final = re.compile(r"^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+# Here, too: what may stand before a bar and what may stand at the end are the same blanks, and a long row of them
+# would be parted in every way.
+_TABLE_RULE: Final = re.compile(r"^ {0,3}\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*+\|?[ \t]*+$")
 _MARKER: Final = re.compile(r"[ \t]*(?:>[ \t]?|[-*+][ \t]+(?:\[[ xX]\][ \t]+)?|\d{1,9}[.)][ \t]+)")
 _QUOTED: Final = re.compile(r"[ \t]*>")
 _CITED: Final = r"(?:[ \t]*\[\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\](?!\())"

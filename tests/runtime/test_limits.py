@@ -11,19 +11,24 @@ import pytest
 
 from agents import registry
 from agents.code_blocks import code_in
-from agents.exchange import AgentInput, Work
+from agents.exchange import AgentInput, Options, ProjectInstructions, Work
 from agents.loop import react
 from agents.middleware.workspace import names_in
 from agents.pipeline.citations import check
 from agents.pipeline.clarify import doubt_about
 from agents.pipeline.patterns import classify
+from agents.pipeline.sentences import sentences_of
+from agents.pipeline.suggesting import Suggestions
 from agents.pipeline.work import work
+from agents.project_rules import project_rules
 from agents.registry import Agent
 from agents.roster.mail.plan import plan_by_patterns
 from agents.runtime.context import AgentContext
+from agents.tools.passages import with_passage
 from agents.tools.registry import tools
 from agents.tools.tool import ToolError
 from agents.tools.values import SearchResult
+from hyperagent.lib.llm import structured
 from tests.runtime.driving import Runners, start
 from tests.runtime.endings import effects_of, told, tool_steps_of, wholly_ended
 from tests.scripted.script import Script, ScriptedCall
@@ -260,11 +265,31 @@ async def test_a_result_of_five_megabytes_is_clipped_for_the_model_and_in_the_jo
 
 
 LONG = 300_000
+
+
+def a_table_in(text: str) -> None:
+    sentences_of(f"a | b\n| -{text}x", 2)
+
+
+def a_value_in(text: str) -> None:
+    structured.read(f"```{text}x", Suggestions)
+
+
+def a_passage_in(text: str) -> None:
+    with_passage(text, f"{text[:19_000]}y", "")
+
+
+def rules_in(text: str) -> None:
+    rules = ProjectInstructions(project="Plans", written_by="Alice", text=f"<{text}")
+    project_rules(Options(project_instructions=rules))
+
+
 READERS = [names_in, code_in, plan_by_patterns, partial(check, count=3), classify, doubt_about]
+READERS += [partial(sentences_of, sources=2), a_table_in, a_value_in, a_passage_in, rules_in]
 
 
 @pytest.mark.parametrize("read", READERS)
-@pytest.mark.parametrize("text", ["x", "a.", "/", " ", "`", "```x", "```x\n", "a@", "[1]", "[1 "])
+@pytest.mark.parametrize("text", ["x", "a.", "/", " ", "\n", "`", "```x", "```x\n", "a@", "[1]", "[1 "])
 def test_long_text_without_an_end_is_read_in_one_go(read: Callable[[str], Any], text: str) -> None:
     """Looked at from each of its letters, each of these would hold up the process, and all of its runs, for minutes."""
     read(text * (LONG // len(text)))

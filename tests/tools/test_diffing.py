@@ -157,3 +157,22 @@ def test_a_passage_is_replaced_as_the_file_has_it() -> None:
     assert with_passage("a\r\nb\r\nc", "a\nb", "x") == ("x\r\nc", 1)
     assert with_passage("a a", "a", "x") == ("a a", 2)
     assert with_passage("a", "b", "x") == ("a", 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "changed"),
+    [
+        ("one <b> two", "one ‹b› two", "x"),
+        ("one [1] two", "⟦quoted: one ⦗1⦘⟧ two", "x"),
+        ("a\u200bo\u200cne tw\u2060o\u200b.", "one two", "a\u200bx\u200b."),
+        ("\u200b\u200bone two", "one two", "\u200b\u200bx"),
+        ("one\u200b", "one", "x\u200b"),
+    ],
+    ids=["marks", "quotation", "unseen", "unseen before it", "unseen behind it"],
+)
+def test_a_passage_is_found_as_a_model_was_told_it(text: str, old: str, changed: str) -> None:
+    assert with_passage(text, old, "x") == (changed, 1)
+
+
+def test_a_passage_that_stands_there_twice_as_a_model_was_told_it_is_told_as_such() -> None:
+    assert with_passage("<a> <a>", "‹a›", "x") == ("<a> <a>", 2)

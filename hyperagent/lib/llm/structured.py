@@ -17,7 +17,8 @@ REPAIRS = 2
 _PROMPTS = resources.files("hyperagent.lib.llm") / "prompts"
 _ASK = (_PROMPTS / "schema.md").read_text(encoding="utf-8").strip()
 _REPAIR = (_PROMPTS / "repair.md").read_text(encoding="utf-8").strip()
-_FENCE = re.compile(r"^```[a-zA-Z]*\s*\n(.*?)\n?```\s*$", re.DOTALL)
+_FENCE = "```"
+_OPENED = re.compile(rf"{_FENCE}[a-zA-Z]*+[^\S\n]*+\n")
 _FAULTS_SHOWN = 20
 
 
@@ -70,8 +71,8 @@ def read(text: str, schema: type[T]) -> T | Unfit:
 
 def _object_in(text: str) -> str:
     text = text.strip()
-    fenced = _FENCE.match(text)
-    text = fenced[1].strip() if fenced else text
+    opened = _OPENED.match(text)
+    text = text[opened.end() : -len(_FENCE)].strip() if opened and text.endswith(_FENCE) else text
     start = text.find("{")
     if start <= 0:
         return text
