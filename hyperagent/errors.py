@@ -74,7 +74,8 @@ def _answer(request: HttpRequest, status: int, message: str = "") -> HttpRespons
     request_id = _request_id()
     if status >= 500:
         log.error("request_failed", status=status, request_id=request_id, path=request.path)
-    is_program = request.path.split("/", 2)[1] in _OF_PROGRAMS
+    # A path may have no slash at all: "*", which asks for the server itself.
+    is_program = request.path.removeprefix("/").partition("/")[0] in _OF_PROGRAMS
     response = _as_json(status, told, request_id) if is_program else _as_page(request, status, told, request_id)
     if status == 503:
         response["Retry-After"] = str(outage.RETRY_AFTER_S)

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pytest
 from django.conf import settings as django_settings
 from django.http import HttpResponse
-from django.test import Client, override_settings
+from django.test import AsyncClient, Client, override_settings
 from django.urls import path
 
 from conversations import actions
@@ -255,6 +255,15 @@ def test_an_error_says_what_to_do_and_nothing_of_the_program(alice: Any, api_of:
     page, program = answers[500]
     assert re.search(r"[0-9a-f]{8}-[0-9a-f-]{27}", page.content.decode())
     assert uuid.UUID(program.json()["error"]["request_id"])
+
+
+@pytest.mark.threat("T34")
+async def test_who_asks_for_the_server_itself_is_told_that_there_is_nothing() -> None:
+    """`OPTIONS *`: the one address without a slash."""
+    answer = await AsyncClient().generic("OPTIONS", "*")
+
+    assert answer.request["path"] == "*"
+    assert answer.status_code == 404
 
 
 @pytest.mark.threat("T34")
