@@ -93,7 +93,7 @@ def listed(folder: str) -> Listed:
 
 def opened(folder: str, parts: Sequence[str]) -> IO[bytes]:
     """A file of the folder, reached without following any link. Raises OSError."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    descriptor = os.open(folder, _OPEN | os.O_DIRECTORY)
     try:
         for part in parts:
             inner = os.open(part, _OPEN, dir_fd=descriptor)

@@ -79,6 +79,20 @@ def test_a_file_that_is_swapped_for_a_link_between_listing_and_opening_is_not_op
         folders.opened(str(folder), ("deep", "secret.md"))
 
 
+def test_a_folder_that_is_swapped_for_a_link_after_it_was_listed_is_not_opened(folder: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "plan.md").write_text("secret")
+    (folder / "plan.md").write_text("plan")
+    [entry] = folders.listed(str(folder)).entries
+    (folder / "plan.md").unlink()
+    folder.rmdir()
+    folder.symlink_to(elsewhere)
+
+    with pytest.raises(OSError, match=r"symbolic links|Not a directory"):
+        folders.opened(str(folder), entry.parts)
+
+
 def test_what_did_not_change_costs_nothing(bob: Any, folder: Path) -> None:
     for number in range(30):
         (folder / f"{number}.md").write_text(f"text {number}")
