@@ -71,7 +71,11 @@ def change(user: User, project_id: uuid.UUID, *, name: str | None = None, instru
 def delete(user: User, project_id: uuid.UUID) -> None:
     """Documents and conversations stay with their owners."""
     with transaction.atomic():
-        _of_owner(user, project_id).delete()
+        project = _of_owner(user, project_id)
+        others = list(project.members.exclude(pk=user.pk).order_by("pk").values_list("pk", flat=True))
+        project.delete()
+        for member_id in others:
+            _record(AuditKind.PROJECT_UNSHARED, user, project_id, member=str(member_id))
 
 
 def add_member(user: User, project_id: uuid.UUID, email: str) -> tuple[User, bool]:

@@ -141,13 +141,18 @@ class UsageFile(LoginRequiredMixin, View):
             AuditKind.EXPORT_TAKEN,
             actor=actor_of(asked.reader),
             target=Target("usage", ""),
-            details={"group_by": group.value, "everybody": asked.everybody},
+            details={"group_by": group.value, "everybody": asked.everybody, **_others_in(asked)},
         )
         answer = HttpResponse(content_type="text/csv; charset=utf-8")
         name = f"usage-by-{group}-{asked.span.first}-{asked.span.last}.csv"
         answer["Content-Disposition"] = f'attachment; filename="{name}"'
         csv.writer(answer).writerows(_lines(group, asked))
         return answer
+
+
+def _others_in(asked: Asked) -> dict[str, str]:
+    """For the audit log, where it is another person's."""
+    return {"user": str(asked.person.pk)} if asked.person is not None else {}
 
 
 def _lines(group: GroupBy, asked: Asked) -> list[list[str]]:

@@ -126,6 +126,28 @@ def test_tokens_webhooks_exports_shares_and_connections_are_told(
 
 
 @pytest.mark.spec("B21")
+def test_with_a_project_that_is_deleted_ends_what_its_members_saw(alice: Any, charlie: Any, log: Log) -> None:
+    project = projects.create(alice, name=WORD)
+    projects.add_member(alice, project.id, charlie.email)
+    projects.delete(alice, project.id)
+
+    assert log.new() == [("project.shared", "alice"), ("project.unshared", "alice")]
+    last = reading.after(0)[-1]
+    assert (last.target_id, last.details) == (str(project.id), {"member": str(charlie.pk)})
+
+
+@pytest.mark.spec("B21")
+def test_whose_usage_somebody_took_with_them_is_told(
+    alice: Any, bob: Any, log: Log, client_of: Callable[..., Any]
+) -> None:
+    client_of(bob).get("/usage/file", {"user": str(alice.pk)})
+    client_of(bob).get("/usage/file")
+
+    assert log.new() == [("export.taken", "bob")] * 2
+    assert [row.details.get("user") for row in reading.after(0)[-2:]] == [str(alice.pk), None]
+
+
+@pytest.mark.spec("B21")
 def test_decisions_rules_switches_and_policies_are_told_by_whatever_face(
     alice: Any, bob: Any, admin_user: Any, log: Log, client_of: Callable[..., Any], api_of: Callable[..., Any]
 ) -> None:
