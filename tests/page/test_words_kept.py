@@ -13,10 +13,10 @@ OTHER = str(uuid.uuid4())
 GONE = str(uuid.uuid4())
 
 
-def list_others(stage: Stage) -> None:
+def list_others(stage: Stage, *, running: bool = False) -> None:
     """Beside the conversation that is open: another one, and one that is there no longer."""
     named = {stage.conversation_id: "Here", OTHER: "Other", GONE: "Gone"}
-    rows = [{"id": one, "title": title, "updated_at": MADE_AT, "running": False} for one, title in named.items()]
+    rows = [{"id": one, "title": title, "updated_at": MADE_AT, "running": running} for one, title in named.items()]
     stage.answers["/conversations"] = (200, {"next": None, "previous": None, "results": rows})
     gone = {"error": {"code": "not_found", "message": "There is nothing here."}}
     stage.answers[f"/conversations/{GONE}/messages"] = (404, gone)
@@ -220,3 +220,19 @@ def test_a_waiting_question_that_is_taken_back_in_one_tab_is_not_sent_by_another
     other.tell(turn, had)
     other.page.wait_for_function("!document.querySelector('.answer[aria-busy=true]')")
     assert say_frames(other) == []
+
+
+def test_a_title_that_is_being_typed_stays_when_the_list_is_drawn_anew(open_stage: Any) -> None:
+    stage: Stage = open_stage(Turn(plain(), status="completed"))
+    page = stage.page
+    list_others(stage)
+    page.locator(".entry.is-current > a", has_text="Here").press("F2")
+    title = page.get_by_label("New title")
+    expect(title).to_have_value("Here")
+    title.fill("My own words")
+
+    list_others(stage, running=True)
+    expect(page.locator(".entry", has_text="Other").get_by_role("img")).to_be_visible()
+
+    expect(title).to_have_value("My own words")
+    expect(title).to_be_focused()

@@ -116,9 +116,18 @@ function RenameEntry({ item, rename, done }) {
     if (hadFocus) focusEntry(item.id);
   }
 
+  function onKeyDown(event) {
+    if (event.isComposing || event.keyCode === 229) return; // a key of an input method
+    if (event.key === "Enter") save();
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    cancel();
+  }
+
+  // The list around it is drawn anew when anything in it changes: only what it had at first is given to it.
   return html`<li class="entry is-renaming">
-    <input type="text" ref=${box} aria-label=${t("New title")} maxlength="200" value=${item.title} aria-invalid=${error ? "true" : null} onBlur=${save}
-      onKeyDown=${(event) => { if (event.key === "Enter" && !event.isComposing) save(); if (event.key === "Escape") { event.stopPropagation(); cancel(); } }} />
+    <input type="text" ref=${box} aria-label=${t("New title")} maxlength="200" defaultValue=${item.title} aria-invalid=${error ? "true" : null} onBlur=${save}
+      onKeyDown=${onKeyDown} />
     ${error && html`<p class="form-error">${error}</p>`}
   </li>`;
 }
