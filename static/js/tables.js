@@ -3,7 +3,7 @@
 const FORMULA = /^[=@+\-\t\r]/;
 const NUMBER = /^[+-]?[\d.,\s]*\d\s?%?$/;
 
-// [[text, …], …] of a <table>; of a formula its source.
+// [[text, …], …] of a <table>; of a formula its source. The number of a source would be read as a part of the figure before it.
 export function rowsOf(table) {
   return [...table.rows].map((row) => [...row.cells].map(textOf));
 }
@@ -11,7 +11,7 @@ export function rowsOf(table) {
 function textOf(cell) {
   const copy = cell.cloneNode(true);
   for (const formula of copy.querySelectorAll(".formula")) formula.replaceWith(formula.dataset.source);
-  for (const unseen of copy.querySelectorAll(".visually-hidden")) unseen.remove();
+  for (const unseen of copy.querySelectorAll(".visually-hidden, .citation")) unseen.remove();
   return copy.textContent.replace(/\s+/g, " ").trim();
 }
 

@@ -243,3 +243,14 @@ def test_it_fits_a_phone_and_a_wide_screen(form: str, open_stage: Any) -> None:
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_table_is_copied_without_the_numbers_of_its_sources(open_stage: Any) -> None:
+    page = _stage(open_stage, _run()).page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator(".prose .table-block").hover()
+
+    page.get_by_role("button", name="Copy as CSV").click()
+
+    page.get_by_role("button", name="Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == "figure,Q3\r\nrevenue,4.2"
