@@ -254,3 +254,22 @@ def test_a_table_is_copied_without_the_numbers_of_its_sources(open_stage: Any) -
 
     page.get_by_role("button", name="Copied").wait_for()
     assert page.evaluate("navigator.clipboard.readText()") == "figure,Q3\r\nrevenue,4.2"
+
+
+def test_escape_hides_the_card_and_stops_no_answer(open_stage: Any) -> None:
+    going = Recorded()
+    going.agent("chat", "chat", "running", task="And now?")
+    going.say("chat", "It goes on")
+    stage: Stage = open_stage(Turn(_run(), status="completed"), Turn(going, status="running"))
+    page = stage.page
+    page.get_by_role("button", name="Stop (Esc)").wait_for()
+    page.locator(".prose .citation").first.hover()
+    page.get_by_role("tooltip").wait_for()
+
+    page.keyboard.press("Escape")
+
+    expect(page.get_by_role("tooltip")).to_have_count(0)
+    assert [frame for frame in stage.frames if frame["type"] == "cancel"] == []
+    page.keyboard.press("Escape")
+    expect(page.locator(".activity-words").last).to_have_text("Stopping")
+    assert [frame["type"] for frame in stage.frames if frame["type"] == "cancel"] == ["cancel"]

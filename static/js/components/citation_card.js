@@ -31,13 +31,17 @@ export function useCitationCard(sources) {
   useEffect(() => {
     if (!shown) return undefined;
     shown.anchor.setAttribute("aria-describedby", id.current);
-    const onKey = (event) => event.key === "Escape" && setShown(null);
+    const onKey = (event) => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation(); // it would stop the answer that is being written
+      setShown(null);
+    };
     const onScroll = () => setShown(null);
-    document.addEventListener("keydown", onKey);
+    document.addEventListener("keydown", onKey, { capture: true });
     document.addEventListener("scroll", onScroll, { capture: true, passive: true });
     return () => {
       shown.anchor.removeAttribute("aria-describedby");
-      document.removeEventListener("keydown", onKey);
+      document.removeEventListener("keydown", onKey, { capture: true });
       document.removeEventListener("scroll", onScroll, { capture: true });
     };
   }, [shown]);
