@@ -236,3 +236,16 @@ def test_a_title_that_is_being_typed_stays_when_the_list_is_drawn_anew(open_stag
 
     expect(title).to_have_value("My own words")
     expect(title).to_be_focused()
+
+
+def test_a_changed_question_that_is_too_long_says_so(open_stage: Any) -> None:
+    stage: Stage = open_stage(Turn(plain(), question="Why?", status="completed"))
+    page = stage.page
+    question = page.get_by_role("article", name="Question")
+    question.hover()
+    question.get_by_role("button", name="Edit question").click()
+
+    page.get_by_role("textbox", name="Your question, changed").fill("a" * 100_005)
+
+    expect(question.get_by_role("alert")).to_have_text("5 characters too long: the limit is 100,000")
+    expect(question.get_by_role("button", name="Send")).to_be_disabled()

@@ -2,7 +2,7 @@
 // beside itself; what is typed there is kept until it is sent or given up.
 import { html, signal, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
 import { readEdit, writeEdit } from "../drafts.js";
-import { t } from "../i18n.js";
+import { language, t } from "../i18n.js";
 import { Branches } from "./branches.js";
 import { Icon } from "./icons.js";
 import { CopyButton } from "./prose.js";
@@ -71,7 +71,8 @@ function Bubble({ text }) {
 function EditForm({ before, kept, keep, opened, limit, send, close }) {
   const box = useRef(null);
   const [text, setText] = useState(kept || before);
-  const ready = text.trim() !== "" && [...text].length <= limit;
+  const over = [...text].length - limit;
+  const ready = text.trim() !== "" && over <= 0;
 
   useEffect(() => {
     if (!opened) return;
@@ -102,7 +103,8 @@ function EditForm({ before, kept, keep, opened, limit, send, close }) {
   }
 
   return html`<form class="edit-form" onSubmit=${submit} onKeyDown=${onKeyDown}>
-    <textarea ref=${box} rows="1" dir="auto" aria-label=${t("Your question, changed")} value=${text} onInput=${(event) => change(event.currentTarget.value)}></textarea>
+    <textarea ref=${box} rows="1" dir="auto" aria-label=${t("Your question, changed")} value=${text} aria-invalid=${over > 0 ? "true" : null} onInput=${(event) => change(event.currentTarget.value)}></textarea>
+    ${over > 0 && html`<p class="form-error" role="alert">${t("{count} characters too long: the limit is {limit}", { count: over.toLocaleString(language), limit: limit.toLocaleString(language) })}</p>`}
     <div class="edit-row"><span class="muted small">${t("Asked anew, beside the first. The first stays.")}</span>
       <button type="button" class="button small-button" onClick=${close}>${t("Cancel")}</button>
       <button type="submit" class="button button-primary small-button" disabled=${!ready}>${t("Send")}</button></div>
