@@ -49,6 +49,9 @@ export function modesOf(names, roster) {
 const withoutWayOut = (reason) => reason.split(/:\s|\.\s|\.$/, 1)[0];
 
 // An agent that can work here, as far as it is known.
+// Of the modes that the server takes, the one that is wanted, else the first.
+export const knownMode = (names, wanted) => (names.includes(wanted) ? wanted : (names[0] ?? null));
+
 export const isAvailable = (agent) => agent.enabled !== false && agent.available !== false;
 
 export const DEPTHS = [{ name: "quick", get label() { return t("Quick"); } }, { name: "standard", get label() { return t("Standard"); } }, { name: "deep", get label() { return t("Deep"); } }];

@@ -306,3 +306,19 @@ def test_a_picture_of_the_conversations_files_is_shown(open_stage: Any) -> None:
     )
     page.wait_for_function("document.querySelector('.prose img').naturalWidth > 0")
     expect(page.get_by_role("link", name="Picture: y (on evil.example)")).to_be_visible()
+
+
+def test_what_is_sent_from_below_an_answer_is_asked_as_the_box_would(open_stage: Any) -> None:
+    turn = Turn(plain(), status="completed", follow_ups=("Why not violet?",))
+    stage: Stage = open_stage(turn)
+    page = stage.page
+    chip = page.get_by_role("list", name="You may ask next").get_by_role("button")
+    page.get_by_role("button", name="Mode: Auto").click()
+    page.get_by_role("menuitemradio", name=re.compile("^Research")).click()
+    page.get_by_role("combobox", name="Depth").select_option("deep")
+
+    chip.click(modifiers=["Control"])
+
+    page.get_by_role("article", name="Question, not sent yet").wait_for()
+    [sent] = say_frames(stage)
+    assert (sent["text"], sent["mode"], sent["options"]) == ("Why not violet?", "research", {"depth": "deep"})

@@ -1,6 +1,8 @@
 // One reply: how it came about, what it asks, its text, its sources, what went wrong, what it used, and what can be done with it.
 import { html, useEffect, useMemo, useState } from "../../vendor/preact.js";
 import { duration, isWaiting } from "../activity.js";
+import { knownMode, optionsOf } from "../agents.js";
+import { readChoices } from "../drafts.js";
 import { removedWords } from "../guarded.js";
 import { usesHands } from "../hands.js";
 import { t } from "../i18n.js";
@@ -128,7 +130,8 @@ function Unasked({ unasked: { text, why }, application }) {
 // A click puts the question into the box, to be changed; with Ctrl or ⌘ it is sent.
 function FollowUps({ questions, application }) {
   const take = (text) => (event) => {
-    if (event.ctrlKey || event.metaKey) application.say(text, application.mode.value);
+    const mode = knownMode(application.page.modes ?? [], application.mode.value);
+    if (event.ctrlKey || event.metaKey) application.say(text, mode, optionsOf(mode, readChoices()));
     else application.inserted.value = { text };
   };
   return html`<ul class="follow-ups" aria-label=${t("You may ask next")}>

@@ -1,6 +1,6 @@
 // The box to write in. A text leaves it only when it is safely on its way: as a question, or as words for the run that goes on.
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../../vendor/preact.js";
-import { modesOf, optionsOf } from "../agents.js";
+import { knownMode, modesOf, optionsOf } from "../agents.js";
 import { announce } from "../announce.js";
 import { onDraft, readChoices, readDraft, writeChoices, writeDraft, writeMode } from "../drafts.js";
 import { t } from "../i18n.js";
@@ -143,7 +143,3 @@ function grow(area) {
 }
 
 const number = (value) => value.toLocaleString(document.documentElement.lang || undefined);
-
-function knownMode(names, wanted) {
-  return names.includes(wanted) ? wanted : (names[0] ?? null);
-}
