@@ -238,6 +238,25 @@ def test_a_title_that_is_being_typed_stays_when_the_list_is_drawn_anew(open_stag
     expect(title).to_be_focused()
 
 
+def test_a_file_that_has_not_arrived_is_not_left_out_silently(open_stage: Any) -> None:
+    refused = (422, {"error": {"code": "not_supported", "message": "This cannot be read."}})
+    stage: Stage = open_stage(Turn(plain(), status="completed"), answers={"/documents": refused})
+    page = stage.page
+    page.locator("input[type=file]").set_input_files({"name": "plan.xyz", "mimeType": "", "buffer": b"x"})
+    expect(page.locator(".attachment.is-failed")).to_contain_text("This cannot be read.")
+
+    box(page).fill("What does it say?")
+    box(page).press("Enter")
+
+    expect(page.locator("#composer-why")).to_have_text("A file has not arrived: try it again, or take it off.")
+    expect(box(page)).to_have_value("What does it say?")
+    assert say_frames(stage) == []
+    page.get_by_role("button", name="Take plan.xyz off").click()
+    box(page).press("Enter")
+    page.get_by_role("article", name="Question, not sent yet").wait_for()
+    assert [frame["text"] for frame in say_frames(stage)] == ["What does it say?"]
+
+
 def test_a_changed_question_that_is_too_long_says_so(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), question="Why?", status="completed"))
     page = stage.page

@@ -34,7 +34,8 @@ export function Composer({ application, session, running, waiting, blocked, inse
   const files = attaching.items.value;
   const isUploading = attaching.isBusy.value;
   const isQueued = running && files.length > 0; // words for a run that goes on carry no files
-  const ready = text.trim() !== "" && !tooLong && !sending && !blocked && !isUploading;
+  const isMissing = files.some(({ state }) => state === "failed"); // it would be asked without a file that is meant
+  const ready = text.trim() !== "" && !tooLong && !sending && !blocked && !isUploading && !isMissing;
 
   useLayoutEffect(() => {
     setText(readDraft(user.id, id));
@@ -107,10 +108,10 @@ export function Composer({ application, session, running, waiting, blocked, inse
   }
 
   const why = tooLong ? t("{count} characters too long: the limit is {limit}", { count: number(count - limit), limit: number(limit) }) : error;
-  const told = why ?? leftOutWords(attaching);
+  const told = why ?? leftOutWords(attaching) ?? (isMissing && text.trim() ? missingWords() : null);
   const hint = running ? t("Add something to the running answer") : waiting ? t("Answer above, or ask something else") : session ? t("Ask a follow-up") : t("Ask anything");
   const stop = running ? t("Stop (Esc)") : t("Stop the run that waits");
-  const sendHint = ready ? t("Send (Enter)") : isUploading ? t("Files are on their way") : (why ?? blocked ?? t("Write a question first"));
+  const sendHint = ready ? t("Send (Enter)") : isUploading ? t("Files are on their way") : isMissing ? missingWords() : (why ?? blocked ?? t("Write a question first"));
   return html`<form class="composer" onSubmit=${(event) => { event.preventDefault(); send(); }}>
     ${told && html`<p class="composer-why" id="composer-why" role="alert">${told}</p>`}
     <div class=${`composer-box ${application.dropping.value ? "is-dropping" : ""}`} onPaste=${(event) => attachPasted(event, attaching)}>
@@ -136,6 +137,8 @@ export function Composer({ application, session, running, waiting, blocked, inse
     </div>
   </form>`;
 }
+
+const missingWords = () => t("A file has not arrived: try it again, or take it off.");
 
 function grow(area) {
   area.style.blockSize = "auto";
