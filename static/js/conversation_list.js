@@ -5,6 +5,7 @@ import { signal } from "../vendor/preact.js";
 export function createConversationList(api, given = []) {
   const items = signal(given);
   const error = signal(null);
+  const complaint = signal(null); // why what was asked for could not be done
   const loading = signal(false);
   const more = signal(true); // another page may exist
   let next = null;
@@ -59,7 +60,12 @@ export function createConversationList(api, given = []) {
   }
 
   async function pin(id, isPinned) {
-    update(await api.pinConversation(id, isPinned));
+    try {
+      complaint.value = null;
+      update(await api.pinConversation(id, isPinned));
+    } catch (caught) {
+      complaint.value = caught.message;
+    }
   }
 
   async function rename(id, title) {
@@ -75,7 +81,7 @@ export function createConversationList(api, given = []) {
     items.value = items.value.filter((item) => item.id !== id);
   }
 
-  return { items, error, loading, more, loadMore, retry, update, setRunning, touch, refresh, rename, pin, remove, forget };
+  return { items, error, complaint, loading, more, loadMore, retry, update, setRunning, touch, refresh, rename, pin, remove, forget };
 }
 
 export function merged(items, fresh) {

@@ -322,3 +322,18 @@ def test_what_is_sent_from_below_an_answer_is_asked_as_the_box_would(open_stage:
     page.get_by_role("article", name="Question, not sent yet").wait_for()
     [sent] = say_frames(stage)
     assert (sent["text"], sent["mode"], sent["options"]) == ("Why not violet?", "research", {"depth": "deep"})
+
+
+def test_a_pin_that_is_refused_says_why(open_stage: Any) -> None:
+    stage: Stage = open_stage(Turn(plain(), status="completed"))
+    page = stage.page
+    why = "The server is being mended. Try again in a moment."
+    stage.answers[f"/conversations/{stage.conversation_id}"] = (503, {"error": {"code": "away", "message": why}})
+
+    page.locator(".top-bar").get_by_role("button", name="Options for this conversation").click()
+    page.locator("#conversation-menu").get_by_role("menuitem", name="Pin", exact=True).click()
+
+    told = page.get_by_role("alert").filter(has_text=why)
+    expect(told).to_be_visible()
+    told.get_by_role("button", name="Dismiss").click()
+    expect(told).to_have_count(0)

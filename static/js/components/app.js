@@ -143,7 +143,7 @@ export function App({ application }) {
             ${empty && html`<${EmptyState} name=${page.user.display_name} />`}
             ${session && !empty && (!session.showsMessages.value ? html`<${Skeleton} />` : html`<${Thread} key=${session.conversationId} application=${application} session=${session} takeBack=${takeBack} />`)}
             <div class="dock">
-              <${ConnectionNotice} session=${session} signedOut=${signedOut} />
+              <${ConnectionNotice} session=${session} list=${list} signedOut=${signedOut} />
               <${Composer} application=${application} session=${session} running=${running} waiting=${waiting} inserted=${application.inserted.value}
                 blocked=${signedOut ? t("You are signed out: sign in again to send.") : null} lastQuestion=${session?.lastQuestion.value ?? null} />
               ${session ? html`<${TemporaryNote} application=${application} />` : html`<${TemporaryToggle} application=${application} />`}

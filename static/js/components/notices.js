@@ -43,7 +43,8 @@ function useJustChanged(value, milliseconds) {
   return value !== seen;
 }
 
-export function ConnectionNotice({ session, signedOut }) {
+// `list`: of the conversations, whose complaints are told here too.
+export function ConnectionNotice({ session, list, signedOut }) {
   const online = useOnline();
   const status = session?.connection.value ?? "open";
   const broken = useLasting(status === "waiting" || status === "connecting", PATIENCE_MS);
@@ -63,6 +64,9 @@ export function ConnectionNotice({ session, signedOut }) {
   }
   if (session?.complaint.value) {
     return html`<p class="notice is-warning" role="alert"><${Icon} name="warning" /><span>${session.complaint.value.message} <button type="button" class="link-button" onClick=${() => (session.complaint.value = null)}>${t("Dismiss")}</button></span></p>`;
+  }
+  if (list.complaint.value) {
+    return html`<p class="notice is-warning" role="alert"><${Icon} name="warning" /><span>${list.complaint.value} <button type="button" class="link-button" onClick=${() => (list.complaint.value = null)}>${t("Dismiss")}</button></span></p>`;
   }
   if (broken && session.neverOpened.value) {
     return html`<p class="notice" role="status"><span class="pulse" aria-hidden="true"></span>${t("Connecting… If this stays, something between you and the server may be blocking websockets.")}</p>`;
