@@ -337,3 +337,22 @@ def test_a_pin_that_is_refused_says_why(open_stage: Any) -> None:
     expect(told).to_be_visible()
     told.get_by_role("button", name="Dismiss").click()
     expect(told).to_have_count(0)
+
+
+def test_a_menu_is_walked_by_keys_and_left_by_tab(open_stage: Any) -> None:
+    page = open_stage(Turn(plain(), status="completed")).page
+    page.get_by_role("button", name="Mode: Auto").press("Enter")
+    items = page.locator("#mode-menu").get_by_role("menuitemradio")
+    expect(items.first).to_be_focused()
+    page.keyboard.press("End")
+    expect(page.locator("#mode-menu").get_by_role("menuitemcheckbox")).to_be_focused()
+    page.keyboard.press("Home")
+    expect(items.first).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowDown")
+    expect(items.first).to_be_focused()
+
+    page.keyboard.press("Shift+Tab")
+
+    expect(page.locator("#mode-menu")).to_be_hidden()
+    expect(page.get_by_role("button", name="Attach files")).to_be_focused()

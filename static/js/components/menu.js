@@ -27,13 +27,15 @@ export function Menu({ id, label, buttonClass, button, tip = null, placement = "
 // Some are there only where a window is narrow.
 const itemsOf = (panel) => [...panel.querySelectorAll(ITEMS)].filter((item) => item.getClientRects().length);
 
-// Arrows go from item to item, and round.
+// Arrows go from item to item, and round; Tab goes on to what stands behind its button.
 export function moveInMenu(panel, event) {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  if (!step) return;
-  event.preventDefault();
+  if (event.key === "Tab") return panel.hidePopover();
   const items = itemsOf(panel);
-  items.at((items.indexOf(document.activeElement) + step) % items.length).focus();
+  const at = items.indexOf(document.activeElement);
+  const to = { ArrowDown: (at + 1) % items.length, ArrowUp: at < 0 ? -1 : at - 1, Home: 0, End: -1 }[event.key];
+  if (to === undefined) return;
+  event.preventDefault();
+  items.at(to)?.focus();
 }
 
 export function place(panel, anchor, placement) {
