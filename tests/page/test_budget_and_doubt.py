@@ -54,6 +54,22 @@ def test_a_budget_is_raised_to_what_is_typed_but_not_below_what_is_used(open_sta
 
 
 @pytest.mark.spec("B12")
+def test_a_new_limit_in_money_is_said_as_money(open_stage: Any) -> None:
+    labels = {"raise": "Raise the limit to $2.00"}
+    details = {**BUDGET, "labels": labels, "unit": "usd", "used": 1.02, "limit": 1, "suggested": 2}
+    run = recorded.asking("budget", "What shall be done?", options=("raise", "finish", "stop"), details=details)
+    page = waiting(open_stage, run).page
+    field = page.get_by_role("spinbutton", name="New limit in US dollars")
+    field.fill("")
+    expect(page.get_by_role("button", name="Raise the limit", exact=True)).to_be_disabled()
+
+    field.fill("7.5")
+    page.get_by_role("button", name="Raise the limit to $7.50").click()
+
+    expect(page.locator(".request-closed")).to_contain_text("Raise the limit to $7.50")
+
+
+@pytest.mark.spec("B12")
 def test_a_run_without_budget_finishes_with_what_there_is(open_stage: Any) -> None:
     stage = out_of_budget(open_stage)
 

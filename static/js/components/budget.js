@@ -7,20 +7,21 @@ import { Icon } from "./icons.js";
 import { useWords } from "./words.js";
 import { inOurWords } from "../told.js";
 
-export const amount = (value, unit) => (unit === "usd" ? cost(value) : tn("{count} token", "{count} tokens", Number(value)));
+export const amount = (value, unit) => (unit === "usd" ? cost(Number(value)) : tn("{count} token", "{count} tokens", Number(value)));
 
 export function Budget({ request, sending, answer, fields }) {
   const { details } = request;
   const { unit = "tokens", used = 0, limit = 0, suggested, labels = {}, asking } = details;
   const [text, setText] = useWords(request.id, "limit", String(suggested ?? ""));
-  const fault = faultOf(text, unit, used) ?? fields?.text?.join(" ");
+  const own = faultOf(text, unit, used);
+  const fault = own ?? fields?.text?.join(" ");
   const id = `budget-${request.id}`;
   const label = (option, otherwise) => inOurWords(labels[option]) ?? otherwise;
   const isSuggested = text.trim() === String(suggested);
 
   function raise(event) {
     event.preventDefault();
-    if (!sending && !faultOf(text, unit, used)) answer("answered", { choice: "raise", text: text.trim() });
+    if (!sending && !own) answer("answered", { choice: "raise", text: text.trim() });
   }
 
   return html`<div class="budget">
@@ -34,7 +35,7 @@ export function Budget({ request, sending, answer, fields }) {
       <label for=${id}>${unit === "usd" ? t("New limit in US dollars") : t("New limit in tokens")}</label>
       <div class="budget-row"><input id=${id} type="number" min=${unit === "usd" ? used : Math.floor(used) + 1} step=${unit === "usd" ? "0.01" : "1"} value=${text} readonly=${sending} aria-invalid=${fault ? "true" : null} aria-describedby=${fault ? `${id}-fault` : null}
         onInput=${(event) => setText(event.currentTarget.value)} />
-        <button type="submit" class="button button-primary" disabled=${sending || faultOf(text, unit, used) !== null}>${sending ? t("Sending…") : isSuggested ? label("raise", t("Raise the limit")) : t("Raise the limit to {amount}", { amount: amount(text, unit) })}</button></div>
+        <button type="submit" class="button button-primary" disabled=${sending || own !== null}>${sending ? t("Sending…") : isSuggested ? label("raise", t("Raise the limit")) : own ? t("Raise the limit") : t("Raise the limit to {amount}", { amount: amount(text, unit) })}</button></div>
       ${fault && html`<p class="form-error" id=${`${id}-fault`} role="alert">${fault}</p>`}
     </form>
     <div class="button-row">
