@@ -130,3 +130,15 @@ def test_every_page_of_the_frame_has_the_commands_and_the_sheet_of_keys(form: st
     page.get_by_role("searchbox").first.press("?")
     expect(dialogs).to_have_count(0)  # it is written there
     assert (faults, watched.errors) == ([], [])
+
+
+def test_a_search_that_cannot_be_made_does_not_say_that_nothing_is_there(open_stage: Any) -> None:
+    away = (503, {"error": {"code": "away", "message": "The database is away."}})
+    page = open_stage(Turn(plain(), status="completed"), answers={"/search/all": away}).page
+    page.keyboard.press("ControlOrMeta+k")
+    page.get_by_role("combobox").fill("seabirds")
+
+    expect(page.get_by_role("alert")).to_contain_text("The search could not be made")
+    expect(page.get_by_text("Nothing fits")).to_have_count(0)
+    page.get_by_role("combobox").fill("inbox")
+    expect(page.get_by_role("option").first).to_contain_text("Go to the inbox")

@@ -1,7 +1,7 @@
 // The command palette: what can be done, and a search over everything, by keyboard alone. Loaded when it is first wanted.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../../vendor/preact.js";
 import { commandsOf } from "../commands.js";
-import { t, tn } from "../i18n.js";
+import { t, tc, tn } from "../i18n.js";
 import { noteRecent, ranked, readRecent, recentFirst } from "../palette.js";
 import { useGround } from "./dialogs.js";
 import { Icon } from "./icons.js";
@@ -18,7 +18,7 @@ export function Palette({ can, conversations, search, go, open, close }) {
   const ids = "palette";
   const [{ query, at }, setState] = useState({ query: "", at: 0 });
   const setAt = (place) => setState((now) => ({ ...now, at: place }));
-  const { found, looking } = useSearch(query, search);
+  const { found, looking, failed } = useSearch(query, search);
   const recent = useMemo(readRecent, []);
   const commands = useMemo(() => commandsOf(can), []);
 
@@ -78,9 +78,10 @@ export function Palette({ can, conversations, search, go, open, close }) {
           })}
         </div>`)}
       </div>
-      ${!items.length && !looking && html`<p class="palette-none">${t("Nothing fits “{query}”.", { query: query.trim() })}</p>`}
+      ${failed && html`<p class="palette-none" role="alert">${t("The search could not be made. Check the connection and try again.")}</p>`}
+      ${!items.length && !looking && !failed && html`<p class="palette-none">${t("Nothing fits “{query}”.", { query: query.trim() })}</p>`}
       <p class="visually-hidden" role="status">${count}</p>
-      <p class="palette-foot" aria-hidden="true"><span><kbd>↑</kbd><kbd>↓</kbd> ${t("choose")}</span><span><kbd>Enter</kbd> ${t("open")}</span><span><kbd>Esc</kbd> ${t("close")}</span></p>
+      <p class="palette-foot" aria-hidden="true"><span><kbd>↑</kbd><kbd>↓</kbd> ${t("choose")}</span><span><kbd>${tc("key", "Enter")}</kbd> ${t("open")}</span><span><kbd>Esc</kbd> ${t("close")}</span></p>
     </div>
   </dialog>`;
 }
@@ -101,20 +102,20 @@ function asItem({ kind, id, title, excerpt, url }, { open, go }) {
   return { id: isConversation ? `c/${id}` : `${kind}/${id}`, title: name || excerpt.map(([text]) => text).join(""), excerpt: name && excerpt?.length ? excerpt : null, icon: ICONS[kind] ?? "search", run: () => (isConversation ? go(id) : open(own)) };
 }
 
-// Answers may come in another order than they were asked for; only the newest counts. A server without it finds nothing.
+// Answers may come in another order than they were asked for; only the newest counts. `failed`: nobody could be asked.
 function useSearch(query, search) {
-  const [state, setState] = useState({ found: [], looking: false });
+  const [state, setState] = useState({ found: [], looking: false, failed: false });
   useEffect(() => {
     const wanted = query.trim();
     if (wanted.length < 2) {
-      setState({ found: [], looking: false });
+      setState({ found: [], looking: false, failed: false });
       return undefined;
     }
     let current = true;
-    setState(({ found }) => ({ found, looking: true }));
+    setState(({ found }) => ({ found, looking: true, failed: false }));
     const timer = setTimeout(async () => {
-      const found = await search(wanted).then(({ results }) => results ?? [], () => []);
-      if (current) setState({ found, looking: false });
+      const found = await search(wanted).then(({ results }) => results ?? [], () => null);
+      if (current) setState({ found: found ?? [], looking: false, failed: found === null });
     }, PAUSE_MS);
     return () => {
       current = false;
