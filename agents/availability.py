@@ -1,6 +1,7 @@
 """What the tools of this installation reach the world by, and whether an agent can work with it."""
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from agents.images.own import OwnImages
 from agents.mail.account import ServerAccount
 from agents.mail.mailboxes import Mailboxes
 from agents.mcp.provider import ConnectedServers
+from agents.modes import MODES
 from agents.sandbox.chosen import has_network, why_off
 from agents.sandbox.host.client import sandbox_host
 from agents.sandbox.provider import HostedSandbox
@@ -75,3 +77,12 @@ def why_unavailable(spec: AgentSpec, user_id: UUID | None, providers: Providers 
     if lacking or "mailbox" not in spec.needs or not isinstance(mailbox, Mailboxes):
         return lacking
     return mailbox.lacking(user_id)
+
+
+def modes_lacking(providers: Providers = PROVIDERS, models: LLMSettings | None = None) -> dict[str, str]:
+    """The modes that begin with a skill and lack something here, each with what it is, in words for people."""
+    models = LLMSettings.from_env(os.environ) if models is None else models
+    # A model that looks at images is not one that makes them.
+    there = providers if image_target(models) is not None else replace(providers, images=Providers().images)
+    said = {mode.name: there.lacks(mode.needs) for mode in MODES.values() if mode.skill is not None}
+    return {name: why for name, why in said.items() if why}

@@ -14,11 +14,13 @@ from hyperagent.lib.refusals import Refused
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """`agent` is None where the router chooses; `skill` is what a dedicated mode begins with."""
+    """`agent` is None where the router chooses; `skill` is what a dedicated mode begins with, and `needs` the providers
+    of its tools."""
 
     name: str
     agent: str | None
     skill: str | None = None
+    needs: tuple[str, ...] = ()
 
 
 # The names of older programs too. The dedicated modes call a skill at once.
@@ -32,9 +34,9 @@ _TABLE = (
     Mode("data", "data"),
     Mode("writing", "writing"),
     Mode("mail", "mail"),
-    Mode("app", "chat", "app_builder"),
-    Mode("image", "chat", "image_generation"),
-    Mode("slide", "chat", "slide_generation"),
+    Mode("app", "chat", "app_builder", ("apps", "workspace")),
+    Mode("image", "chat", "image_generation", ("images",)),
+    Mode("slide", "chat", "slide_generation", ("workspace",)),
 )
 MODES: Mapping[str, Mode] = {mode.name: mode for mode in _TABLE}
 DEFAULT_MODE = MODES["task"]

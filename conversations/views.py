@@ -16,6 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
+from agents.availability import modes_lacking
 from agents.modes import available_modes
 from conversations import reading
 from conversations.api.serializers import ConversationSerializer
@@ -72,6 +73,7 @@ def _page_data(user: User, conversation_id: uuid.UUID | None, project_id: str | 
         "max_question_chars": settings.CONFIG.max_question_chars,
         "max_document_bytes": settings.CONFIG.document_max_bytes,
         "modes": available_modes(),
+        "modes_lacking": _lacking(),
         "sharing": sharing.is_on(),
         "pinned": _pinned(user),
         "has_documents": Document.objects.seen_by(user).exists(),
@@ -87,6 +89,12 @@ def _pinned(user: User) -> list[dict[str, Any]]:
     """They stand above the list, whose first page may not have them."""
     rows = reading.conversations_of(user).exclude(pinned_at=None).filter(is_temporary=False)[:MOST_PINNED]
     return list(ConversationSerializer(rows, many=True).data)
+
+
+@cache
+def _lacking() -> dict[str, str]:
+    """By mode, what its skill lacks here."""
+    return modes_lacking()
 
 
 @cache

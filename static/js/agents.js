@@ -35,11 +35,12 @@ function spoken(name) {
 export const agentLabel = (name) => known(name)?.label() ?? spoken(name);
 export const agentIcon = (name) => known(name)?.icon ?? OTHER;
 
-// The modes to choose from. `names` are those that the server takes, `roster` what it says of each agent.
-export function modesOf(names, roster) {
+// The modes to choose from. `names` are those that the server takes, `roster` what it says of each agent, `lacking` of each mode
+// that begins with a skill, where something is missing for it.
+export function modesOf(names, roster, lacking = {}) {
   return names.map((name) => {
     const agent = roster.find((other) => other.name === name);
-    const missing = agent?.enabled === false ? t("Switched off here") : inOurWords(agent?.unavailable_reason);
+    const missing = agent?.enabled === false ? t("Switched off here") : inOurWords(agent?.unavailable_reason ?? lacking[name]);
     const hint = missing ? withoutWayOut(missing) : known(name)?.hint?.() || agent?.description || "";
     return { name, label: agentLabel(name), hint, why: missing || null, icon: agentIcon(name), enabled: !missing };
   });
@@ -48,10 +49,10 @@ export function modesOf(names, roster) {
 // "Mail is not configured: set IMAP_URL …" → "Mail is not configured"; the rest is for who runs the server.
 const withoutWayOut = (reason) => reason.split(/:\s|\.\s|\.$/, 1)[0];
 
-// An agent that can work here, as far as it is known.
 // Of the modes that the server takes, the one that is wanted, else the first.
 export const knownMode = (names, wanted) => (names.includes(wanted) ? wanted : (names[0] ?? null));
 
+// An agent that can work here, as far as it is known.
 export const isAvailable = (agent) => agent.enabled !== false && agent.available !== false;
 
 export const DEPTHS = [{ name: "quick", get label() { return t("Quick"); } }, { name: "standard", get label() { return t("Standard"); } }, { name: "deep", get label() { return t("Deep"); } }];

@@ -35,6 +35,7 @@ def test_the_chat_page_brings_who_looks_at_what(alice: Any, client_of: Callable[
     assert data["conversation_id"] == str(conversation.id)
     assert page_data(start.content.decode())["conversation_id"] is None
     assert {"task", "chat"} <= set(data["modes"])
+    assert "IMAGE_MODEL" in data["modes_lacking"]["image"]
     assert data["max_question_chars"] > 0
     assert "csrftoken" in browser.cookies
 

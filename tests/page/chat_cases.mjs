@@ -1,4 +1,5 @@
 // The chat's pure parts: the end of a growing text, the palette's order, keys, tables as text, formulas in Markdown, the queue.
+import { modesOf } from "../../static/js/agents.js";
 import { createConversationList } from "../../static/js/conversation_list.js";
 import { actionOf, keyTable } from "../../static/js/keys.js";
 import { clipped } from "../../static/js/json.js";
@@ -86,6 +87,12 @@ export const cases = {
     equal([actionOf(pressed("/", { shiftKey: true }), ["page", "outside"]), actionOf(pressed("[", graph()), ["page", "outside"]), actionOf(pressed("]", graph()), ["page", "outside"]),
       actionOf(pressed("/", { ctrlKey: true }), ["page", "outside"]), actionOf(pressed("[", { altKey: true, getModifierState: () => false }), ["page", "outside"]), actionOf(pressed("k", graph()), ["page", "outside"])],
     ["searchBySlash", "before", "after", null, null, null], "on a German keyboard");
+  },
+
+  "a mode that begins with a skill says what is missing for it"() {
+    const lacking = { image: "Images are not configured: set OPENAI_API_KEY." };
+    const found = modesOf(["task", "image", "slide"], [], lacking).map(({ name, hint, why, enabled }) => [name, enabled, why && hint]);
+    equal(found, [["task", true, null], ["image", false, "Images are not configured"], ["slide", true, null]], "modes");
   },
 
   "a table's cell is no formula for a spreadsheet"() {

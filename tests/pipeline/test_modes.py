@@ -2,9 +2,13 @@
 
 import pytest
 
+from agents.availability import modes_lacking
 from agents.modes import DEFAULT_MODE, MODES, Mode, available_modes, is_available, mode_named, resolve_mode
 from agents.registry import agents
 from agents.skills.registry import skills
+from agents.tools.providers import Providers
+from agents.tools.registry import tools
+from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.refusals import Refused
 
 
@@ -39,3 +43,17 @@ def test_what_is_not_there_is_refused_with_what_is() -> None:
 def test_no_mode_leaves_the_choice_open(nothing: str | None) -> None:
     assert resolve_mode(nothing) is DEFAULT_MODE
     assert DEFAULT_MODE.agent is None
+
+
+def test_a_dedicated_mode_needs_what_the_tools_of_its_skill_need() -> None:
+    for mode in MODES.values():
+        wanted = {need for name in skills()[mode.skill].tools for need in tools()[name].needs} if mode.skill else set()
+        assert set(mode.needs) == wanted, mode.name
+
+
+def test_what_a_dedicated_mode_lacks_is_said_with_the_way_out() -> None:
+    nothing = LLMSettings()
+    with_apps = Providers(apps=object(), workspace=object(), images=object())  # type: ignore[arg-type]
+
+    assert set(modes_lacking(Providers(), nothing)) == {"app", "image", "slide"}
+    assert modes_lacking(with_apps, nothing) == {"image": Providers().lacks(["images"])}

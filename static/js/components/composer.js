@@ -18,8 +18,8 @@ function characters(text, limit) {
 
 // `running`: an answer is being worked on; `waiting`: one waits for a person. Both can be stopped, only the first takes words.
 export function Composer({ application, session, running, waiting, blocked, inserted, lastQuestion }) {
-  const { user, max_question_chars: limit = 100_000, modes: names = [] } = application.page;
-  const modes = modesOf(names, application.roster.value);
+  const { user, max_question_chars: limit = 100_000, modes: names = [], modes_lacking: lacking } = application.page;
+  const modes = modesOf(names, application.roster.value, lacking);
   const id = session?.conversationId ?? null;
   const box = useRef(null);
   const [text, setText] = useState(() => readDraft(user.id, id));
