@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_POST, require_safe
 
-from hitl import rules
+from hitl import rules, talks
 from hitl.api.views import RequestFilter
 from hitl.kinds import RequestStatus, Risk
 from hitl.models import Request, Rule
@@ -51,6 +51,7 @@ def inbox(request: HttpRequest) -> HttpResponse:
         "tab": tab,
         "page": page,
         "rows": [row_of(row, reader=user, now=now) for row in page],
+        "open_talks": talks.that_open(list(page), user),
         "waiting": parts["decide"].count(),
         "kinds": {kind: _(words) for kind, words in KINDS.items()},
         "risks": {risk: _(words) for risk, words in RISKS.items()},
@@ -133,10 +134,9 @@ def shown(found: Request, user: User) -> dict[str, Any]:
 
 
 def run_url(found: Request, user: User) -> str:
-    """Where the run asks, for whoever may see the conversation; empty for others."""
-    if found.user_id != user.pk or found.conversation_id is None:
-        return ""
-    return f"/c/{found.conversation_id}/#request-{found.request_id}"
+    """Where the run asks, for whoever may see the conversation; empty for others, and where it was deleted."""
+    is_there = found.pk in talks.that_open([found], user)
+    return f"/c/{found.conversation_id}/#request-{found.request_id}" if is_there else ""
 
 
 @never_cache

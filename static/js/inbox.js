@@ -128,13 +128,21 @@ function Pane() {
   return html`<div class="pane-body">
     <${RequestView} request=${shown} me=${page.user.id} actions=${actions} quiet=${true} />
     <p class="pane-links"><a href=${`/inbox/${request.request_id}/`}>${t("Everything about this request")}</a>
-      ${isOwn && request.conversation_id && html`<a href=${`/c/${request.conversation_id}/#request-${request.request_id}`}>${t("Open the run at this point")}</a>`}</p>
+      ${hasTalk(request.request_id) && html`<a href=${`/c/${request.conversation_id}/#request-${request.request_id}`}>${t("Open the run at this point")}</a>`}</p>
     ${isOver && following.value && html`<button type="button" class="button button-primary pane-next" onClick=${() => open(following.value)}>${t("Next request")}</button>`}
     ${isOver && !following.value && page.tab === "decide" && html`<p class="muted">${t("Nothing else waits for you here.")}</p>`}
   </div>`;
 }
 
 const owners = new Map(); // rows vanish when they are decided; whose they were is kept
+const talks = new Map(); // and whether their conversation can be opened
+
+// Not another's, nor one that was deleted.
+function hasTalk(id) {
+  const row = rowOf(id);
+  if (row) talks.set(id, "talk" in row.dataset);
+  return talks.get(id) ?? false;
+}
 
 // Whose run asks; empty if it is the reader's own.
 function ownerOf(id) {

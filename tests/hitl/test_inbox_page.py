@@ -10,6 +10,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
+from conversations import actions as conversations
 from hitl.kinds import ApproverKind, Happening, Risk, Via
 from hitl.models import Decision, Request
 from tests.page import asked
@@ -109,7 +110,7 @@ def test_a_long_list_costs_as_many_queries_as_a_short_one(alice: Any, django_ass
     client = Client()
     client.force_login(alice)
     Request.objects.bulk_create(waits(alice, f"Number {at}", minutes=at) for at in range(30))
-    queries = 11  # two of them for the frame: how many wait, and what it leads to
+    queries = 12  # two of them for the frame: how many wait, and what it leads to
     with django_assert_num_queries(queries):
         client.get("/inbox/")
 
@@ -134,3 +135,18 @@ def test_the_history_has_words_for_whatever_can_happen_to_a_request(alice: Any) 
     said = re.findall(r"<strong>([^<]+)</strong>", history[: history.index("</section>")])
     assert len(set(said)) == len(Happening) + 1  # and that it was asked
     assert [words for words in said if words == words.lower()] == []
+
+
+@pytest.mark.spec("B3")
+def test_the_run_is_led_to_only_where_its_conversation_is_still_there(alice: Any) -> None:
+    there, gone = conversations.create(alice), conversations.create(alice)
+    kept = waits(alice, "Kept", conversation_id=there.pk)
+    left = waits(alice, "Left", conversation_id=gone.pk)
+    Request.objects.bulk_create([kept, left])
+    conversations.delete(alice, gone.pk)
+
+    listed = page_of(alice)
+    pages = [page_of(alice, f"/inbox/{one.pk}/") for one in (kept, left)]
+
+    assert re.findall(r'data-row="([^"]+)"[^>]* data-talk>', listed) == [str(kept.pk)]
+    assert ["Open the run at this point" in page for page in pages] == [True, False]
