@@ -19,6 +19,7 @@ from django.views.decorators.http import require_safe
 
 from hyperagent.accounts.models import User
 from hyperagent.lib.refusals import Refused
+from memory.api.files import pages_of
 from memory.file_preview import Preview, preview_of
 from memory.file_rows import crumbs_of, row_of
 from memory.models import Project, WorkspaceFile
@@ -131,9 +132,17 @@ def _file(request: HttpRequest, user: User, place: Place, file_path: str) -> Htt
         "preview": preview,
         "picture": _picture(place, facts, preview, number),
         "pdf_page": number,
+        "pdf_pages": _pages(user, place, facts, preview),
         "page_data": {"root": file_url(place, ""), "path": file.path, "version": file.version},
     }
     return render(request, "memory/file.html", context)
+
+
+def _pages(user: User, place: Place, facts: files.FileFacts, preview: Preview) -> int | None:
+    if preview.kind != "pdf":
+        return None
+    _, stored_as = files.found(user.pk, place, facts.path, version=facts.version)
+    return pages_of(stored_as)
 
 
 def _picture(place: Place, facts: files.FileFacts, preview: Preview, number: int) -> str:

@@ -12,7 +12,7 @@ from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.threads import in_thread
 from memory.ingestion import files, pictures
 from memory.models import Document
-from memory.reading.images import page_image
+from memory.reading.images import page_count, page_image
 from memory.reading.values import Unreadable
 
 CHUNK_BYTES: Final = 1 << 18
@@ -20,6 +20,8 @@ WIDTHS: Final = (400, 800, 1200, 1600, 2000)
 # Each is a process with a PDF in memory.
 _DRAWING: Final = BoundedSemaphore(2)
 DRAWN_WITHIN_S: Final = 20.0
+COUNTED_WITHIN_S: Final = 2.0  # a page waits for it
+_PAGES: Final = "pages"
 # Whatever a file claims to be, no browser may run it.
 NOTHING_RUNS: Final = "default-src 'none'; frame-ancestors 'none'; sandbox"
 _HARMLESS: Final = {
@@ -102,6 +104,26 @@ def page_picture(request: HttpRequest, *, stored_as: str, key: str, number: int,
             # Deleted while it was drawn.
             pictures.forget(stored_as)
     return HttpResponse(picture, content_type="image/png", headers=headers)
+
+
+def pages_of(stored_as: str) -> int | None:
+    """How many pages a PDF has; None where that cannot be told now. It is kept with the pictures of them."""
+    if known := pictures.find(stored_as, _PAGES):
+        return int(known)
+    if not _DRAWING.acquire(timeout=COUNTED_WITHIN_S):
+        return None
+    try:
+        with files.on_this_disk(stored_as) as path:
+            count = page_count(path)
+    except (FileNotFoundError, IndexError, Unreadable):
+        return None
+    finally:
+        _DRAWING.release()
+    pictures.keep(stored_as, _PAGES, str(count).encode())
+    if not files.exists(stored_as):
+        # Deleted while they were counted.
+        pictures.forget(stored_as)
+    return count
 
 
 def _draw(stored_as: str, number: int, width: int) -> bytes:

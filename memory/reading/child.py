@@ -68,6 +68,10 @@ def _answers(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         from memory.reading.parsers.picture import seen  # late, as below
 
         yield {"picture": seen(path, longest=request["longest"])}
+    elif request["do"] == "count":
+        from memory.reading.parsers.pdf_image import pages_in
+
+        yield {"pages": pages_in(path)}
     else:
         from memory.reading.parsers.pdf_image import png_of  # late: it draws, and reading does not
 

@@ -1,4 +1,4 @@
-"""A page of a PDF as people see it. Drawn in a child process."""
+"""A page of a PDF as people see it, and how many there are. Drawn and counted in a child process."""
 
 from base64 import b64decode
 from contextlib import closing
@@ -7,6 +7,16 @@ from pathlib import Path
 from memory.reading import caps
 from memory.reading.process import frames
 from memory.reading.values import Unreadable
+
+
+def page_count(path: Path) -> int:
+    """Raises Unreadable."""
+    request = {"do": "count", "path": str(path.absolute())}
+    with closing(frames(request, size_bytes=path.stat().st_size)) as answers:
+        for answer in answers:
+            if isinstance(answer.get("pages"), int):
+                return int(answer["pages"])
+    raise Unreadable("broken", "The pages could not be counted.")
 
 
 def page_image(path: Path, page: int, *, width: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Draws a page of a PDF."""
+"""Draws a page of a PDF, and counts them."""
 
 import math
 from base64 import b64encode
@@ -7,6 +7,11 @@ from pathlib import Path
 
 from memory.reading import caps, reasons
 from memory.reading.parsers.pdf import opened
+
+
+def pages_in(path: Path) -> int:
+    """Raises Unreadable."""
+    return len(opened(path))
 
 
 def png_of(path: Path, number: int, *, width: int) -> str:

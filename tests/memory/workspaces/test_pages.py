@@ -18,6 +18,7 @@ from memory.file_preview import TABLE_COLUMNS, TABLE_ROWS
 from memory.models import WorkspaceFile
 from memory.workspaces import files
 from memory.workspaces.places import page_url
+from tests.memory.ingestion.making import pdf_of
 from tests.memory.workspaces.conftest import Places
 from tests.memory.workspaces.test_paths import ODD
 
@@ -160,3 +161,16 @@ def test_administrators_see_that_there_are_files_and_not_what_they_are_called(
     assert "&lt;b&gt;secret" in shown
     assert "<b>secret" not in shown
     assert shown.count("alice@example.org") >= 2
+
+
+def test_behind_the_last_page_of_a_pdf_no_other_one_is_offered(alice: Any, places: Places, client_of: Browse) -> None:
+    browser, here = client_of(alice), places["user"]
+    files.write(alice.pk, here, "a.pdf", pdf_of(["One.", "Two."]))
+    files.write(alice.pk, here, "broken.pdf", b"%PDF-1.7 and no more")
+
+    first, last = (text_of(browser, page_url(here, "a.pdf") + f"?page={number}") for number in (1, 2))
+    broken = text_of(browser, page_url(here, "broken.pdf"))
+
+    assert ("Page 1 of 2" in first, "Page 2 of 2" in last) == (True, True)
+    assert ("page=2" in first, "page=3" in last, "page=1" in last) == (True, False, True)
+    assert ">Page 1<" in broken
