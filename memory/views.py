@@ -35,6 +35,8 @@ SORTS: Final = {
     "name": (gettext_noop("By name"), ("filename", "-created_at", "id")),
     "size": (gettext_noop("Largest first"), ("-size_bytes", "filename", "id")),
 }
+# Of one kind for whoever looks for a file, by the name of the first.
+ALIKE: Final = {"xlsx": ("xlsx", "xls")}
 VIEWS: Final = ("text", "pages")
 SIDES: Final = ("sections", "passages")
 MOST_DIGITS: Final = 9
@@ -60,7 +62,7 @@ def documents(request: HttpRequest) -> HttpResponse:
         "page": page,
         "rows": [row_of(row, reader=user) for row in page],
         "working": seen.filter(status__in=AT_WORK).count(),
-        "kinds": {kind: _(KINDS.get(kind, kind.upper())) for kind in _kinds(seen)},
+        "kinds": {kind: _(KINDS.get(kind, kind.upper())) for kind in _offered(_kinds(seen))},
         "states": {name: _(words) for name, (words, _statuses) in STATES.items()},
         "sorts": {name: _(words) for name, (words, _order) in SORTS.items()},
         "chosen": chosen,
@@ -76,7 +78,8 @@ def _filtered(found: QuerySet[Document], chosen: dict[str, str]) -> QuerySet[Doc
         found = found.filter(Q(filename__icontains=word) | Q(title__icontains=word))
     if "state" in chosen:
         found = found.filter(status__in=STATES[chosen["state"]][1])
-    return found.filter(doc_type=chosen["kind"]) if "kind" in chosen else found
+    kind = chosen.get("kind")
+    return found.filter(doc_type__in=ALIKE.get(kind, (kind,))) if kind else found
 
 
 def _filters(request: HttpRequest) -> dict[str, str]:
@@ -88,6 +91,11 @@ def _filters(request: HttpRequest) -> dict[str, str]:
 
 def _kinds(seen: QuerySet[Document]) -> list[str]:
     return list(seen.exclude(doc_type="").order_by("doc_type").values_list("doc_type", flat=True).distinct())
+
+
+def _offered(kinds: list[str]) -> list[str]:
+    first = {kind: name for name, alike in ALIKE.items() for kind in alike}
+    return list(dict.fromkeys(first.get(kind, kind) for kind in kinds))
 
 
 def _places(user: User) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """The documents' pages as the server draws them: who sees what, what is said of it, what is marked, what it costs."""
 
+import re
 import uuid
 from html import unescape
 from typing import Any
@@ -300,3 +301,15 @@ def test_a_picture_stands_among_the_documents_as_what_it_is_and_not_as_a_failure
         assert 'data-again=""' in page
     assert "is-failed" not in listed
     assert "message error" not in alone
+
+
+def test_older_tables_of_excel_are_found_with_the_newer_ones(alice: Any) -> None:
+    document_of(alice, "new.xlsx", doc_type="xlsx")
+    document_of(alice, "old.xls", doc_type="xls")
+    document_of(alice, "plan.pdf")
+
+    page = read(alice, "/documents/?kind=xlsx")
+
+    assert [name in page for name in ("new.xlsx", "old.xls", "plan.pdf")] == [True, True, False]
+    assert re.findall(r'<option value="(xlsx?)"', page) == ["xlsx"]
+    assert "new.xlsx" not in read(alice, "/documents/?kind=xls")
