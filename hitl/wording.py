@@ -14,6 +14,7 @@ from django.utils.translation import gettext_noop, ngettext, pgettext
 from hitl.conditions import Condition
 from hitl.kinds import Op, RuleEffect, RuleScope
 from hyperagent.lib.languages import LANGUAGES, grouped, speaking
+from hyperagent.lib.tool_labels import quoted_tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +79,13 @@ def _deed(draft: Draft) -> str:
     if not draft.agent_name:
         allows = draft.effect is RuleEffect.ALLOW
         words = _("Always allow {tool} by any agent") if allows else _("Always deny {tool} by any agent")
-        return words.format(tool=draft.tool)
+        return words.format(tool=quoted_tool(draft.tool))
     words = (
         _("Always allow {tool} by the {agent} agent")
         if draft.effect is RuleEffect.ALLOW
         else _("Always deny {tool} by the {agent} agent")
     )
-    return words.format(tool=draft.tool, agent=draft.agent_name)
+    return words.format(tool=quoted_tool(draft.tool), agent=draft.agent_name)
 
 
 def _reach(draft: Draft) -> str:

@@ -252,8 +252,9 @@ def test_a_rule_is_shown_and_kept_in_the_language_of_who_makes_it(alice: Any, ap
     done = api_of(alice).post(RESPOND, {**said, "remember": {**remember, "text": shown}}, format="json")
 
     assert shown == (
-        "Immer erlauben: send_email durch den Agenten mail nur an Adressen bei corp.com und mit subject nur „Hello“ "
-        "oder „Bye“, in jedem Ihrer Läufe, bis 5. Mär 2027, 12:00 UTC, höchstens 20-mal. Beliebig: body und options."
+        "Immer erlauben: „Eine Mail senden“ durch den Agenten mail nur an Adressen bei corp.com und mit subject nur "
+        "„Hello“ oder „Bye“, in jedem Ihrer Läufe, bis 5. Mär 2027, 12:00 UTC, höchstens 20-mal. "
+        "Beliebig: body und options."
     )
     assert (done.status_code, Rule.objects.get().text) == (200, shown)
     assert Rule.objects.get().scope == RuleScope.RULE
@@ -263,7 +264,7 @@ def test_a_rule_is_shown_and_kept_in_the_language_of_who_makes_it(alice: Any, ap
 @pytest.mark.spec("B29", "B7")
 def test_words_that_no_reader_was_shown_make_no_rule(alice: Any, api_of: Any) -> None:
     asked = ask(alice, question=mail_question(rules_allowed=True))
-    remember = {"scope": "run", "text": "Immer erlauben: send_email durch den Agenten mail, in diesem Lauf."}
+    remember = {"scope": "run", "text": "Immer erlauben: „Eine Mail senden“ durch den Agenten mail, in diesem Lauf."}
 
     refused = api_of(alice).post(
         RESPOND, {"request_id": str(asked.pk), "decision": "approved", "remember": remember}, format="json"

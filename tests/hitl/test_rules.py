@@ -75,7 +75,7 @@ def test_a_rule_says_what_it_covers_how_far_it_reaches_and_what_may_be_anything(
     )
 
     assert words_of(draft) == (
-        "Always allow send_email by the mail agent to addresses at corp.com only, in every run of yours, until "
+        "Always allow “Send a mail” by the mail agent to addresses at corp.com only, in every run of yours, until "
         "1 Dec 2026, 00:00 UTC, at most 20 times. Its subject and body may be anything."
     )
 
@@ -83,22 +83,22 @@ def test_a_rule_says_what_it_covers_how_far_it_reaches_and_what_may_be_anything(
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({}, "Always allow pay by the mail agent, in this run. Its to and sum may be anything."),
-        ({"arguments": {}}, "Always allow pay by the mail agent, in this run."),
+        ({}, "Always allow “Pay” by the mail agent, in this run. Its to and sum may be anything."),
+        ({"arguments": {}}, "Always allow “Pay” by the mail agent, in this run."),
         ({"scope": RuleScope.CONVERSATION, "uses": 1, "agent_name": ""},
-         "Always allow pay by any agent, in this conversation, once. Its to and sum may be anything."),
+         "Always allow “Pay” by any agent, in this conversation, once. Its to and sum may be anything."),
         ({"effect": RuleEffect.DENY, "scope": RuleScope.CONVERSATION, "agent_name": "", "arguments": {}},
-         "Always deny pay by any agent, in this conversation."),
-        ({"effect": RuleEffect.DENY}, "Always deny pay by the mail agent, in this run. Whatever its to and sum are."),
+         "Always deny “Pay” by any agent, in this conversation."),
+        ({"effect": RuleEffect.DENY}, "Always deny “Pay” by the mail agent, in this run. Whatever its to and sum are."),
         ({"effect": RuleEffect.DENY, "conditions": (Condition("to.name", Op.EQUALS, "Bob"),)},
-         "Always deny pay by the mail agent if any to.name is “Bob”, in this run. Whatever its sum and the rest of to"
+         "Always deny “Pay” by the mail agent if any to.name is “Bob”, in this run. Whatever its sum and the rest of to"
          " are."),
         ({"conditions": (Condition("to", Op.ONE_OF, ["a", 1, True]), Condition("sum", Op.AT_MOST, 9.5))},
-         "Always allow pay by the mail agent with to only “a”, 1 or true and with sum at most 9.5, in this run."),
+         "Always allow “Pay” by the mail agent with to only “a”, 1 or true and with sum at most 9.5, in this run."),
         ({"conditions": (Condition("to", Op.STARTS_WITH, "a\u202eb\nc"),), "arguments": {"to": ""}},
-         "Always allow pay by the mail agent with to beginning with “a\\u202eb\\u000ac”, in this run."),
+         "Always allow “Pay” by the mail agent with to beginning with “a\\u202eb\\u000ac”, in this run."),
         ({"conditions": (Condition("to", Op.MATCHES, "/a/*"), Condition("cc", Op.DOMAIN, "b.org")), "exception": "X."},
-         "Always allow pay by the mail agent with to like “/a/*” (* is anything without a slash, ** anything, ? one"
+         "Always allow “Pay” by the mail agent with to like “/a/*” (* is anything without a slash, ** anything, ? one"
          " character) and with cc at b.org only, in this run. Its sum may be anything. X."),
     ],
 )  # fmt: skip
@@ -279,7 +279,7 @@ def test_what_cannot_be_undone_gets_no_rule_until_a_policy_allows_it_and_then_th
     allowing = preview(alice, asked, conditions=[AT_CORP])
 
     assert (refused.value.code, set(refused.value.fields)) == ("rules_not_allowed", {"remember"})
-    assert denying.text.startswith("Always deny send_email by the mail agent if any to is at corp.com")
+    assert denying.text.startswith("Always deny “Send a mail” by the mail agent if any to is at corp.com")
     assert allowing.text.endswith("It cannot be undone; the policy “Mails” lets rules allow it all the same.")
 
 
