@@ -14,8 +14,8 @@ from agents.usage.spans import Months, Span
 from agents.usage.spent import Share, Spent, cost_brief, cost_text, least_dollars
 from hyperagent.lib.languages import dollars
 
-# Long numbers as people read them: from where on, by what they are divided, and what stands after them.
-_SHORT: Final = ((10**9, 10**9, "B"), (10**6, 10**6, "M"), (10**5, 10**3, "k"))
+# Long numbers as people read them: from where on, and by what they are divided.
+_SHORT: Final = ((10**9, 10**9), (10**6, 10**6), (10**5, 10**3))
 SAME: Final = "same"
 
 
@@ -178,7 +178,8 @@ def span_text(span: Span) -> str:
 
 def short(number: int) -> str:
     """ "1,234", "123 k", "1.23 M"."""
-    for least, unit, sign in _SHORT:
+    signs = (pgettext("billions", "B"), pgettext("millions", "M"), pgettext("thousands", "k"))
+    for (least, unit), sign in zip(_SHORT, signs, strict=True):
         if number >= least:
             figure = Decimal(number) / unit
             places = 0 if figure >= 100 else 1 if figure >= 10 else 2

@@ -455,3 +455,10 @@ def test_figures_are_told_as_people_read_them() -> None:
     ]  # fmt: skip
     assert [change_percent(3, 2), change_percent(0, 4), change_percent(4, 0)] == [50, -100, None]
     assert csv_lines(["day"], [(["2026-11-01"], some)])[1] == ["2026-11-01", "0", "4", "0", "0", "1.2", "3"]
+
+
+def test_long_numbers_are_shortened_as_the_readers_language_does() -> None:
+    with speaking("de"):
+        said = [short(number) for number in (99_999, 123_456, 1_234_567, 45_000_000_000)]
+
+    assert said == ["99.999", "123\u00a0Tsd.", "1,23\u00a0Mio.", "45,0\u00a0Mrd."]
