@@ -29,10 +29,11 @@ async function ask() {
   try {
     const response = await fetch(address, { credentials: "same-origin", headers: { Accept: "text/html" }, signal: mine.signal });
     if (response.redirected) return void location.assign(address); // signed out meanwhile
+    if (!response.ok) shown = null; // so that the same words may be tried again
     take(await response.text(), address);
   } catch (error) {
     if (error.name === "AbortError") return;
-    shown = null; // so that the same words may be tried again
+    shown = null;
     complain();
   }
   found.removeAttribute("aria-busy");

@@ -1,10 +1,11 @@
 """The search over everything, and sharing by a link, in a real browser on a real site."""
 
+import re
 from pathlib import Path
 from typing import Any, Literal
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.page.conftest import FORMS
 from tests.page.test_approvals import SETTLE, faults_of
@@ -114,8 +115,12 @@ def test_a_conversation_is_shared_read_gone_on_with_and_revoked(live_site: Any, 
     going_on.locator("#composer-text").fill("And then?")
     going_on.keyboard.press("Enter")
     expect(going_on.locator(".answer").nth(1)).to_contain_text("You said")
-    dialog.get_by_role("button", name="Revoke…").click()
-    dialog.get_by_role("button", name="Revoke", exact=True).click()
+    dialog.get_by_role("button", name="Revoke…").press("Enter")
+    expect(dialog.get_by_role("button", name="Revoke", exact=True)).to_be_focused()
+    dialog.get_by_role("button", name="Keep it").press("Enter")
+    expect(dialog.get_by_role("button", name="Revoke…")).to_be_focused()
+    page.keyboard.press("Enter")
+    dialog.get_by_role("button", name="Revoke", exact=True).press("Enter")
     expect(dialog.locator(".share-link")).to_have_count(0)
     assert reading.reload().status == 404
     page.keyboard.press("Escape")
@@ -162,3 +167,24 @@ def test_the_pages_of_search_and_of_a_link_fit_and_can_be_used_by_everybody(
 
     assert {name: found for name, found in faults.items() if found} == {}
     assert watched.errors == []
+
+
+def test_a_search_that_was_refused_can_be_made_again_with_the_same_words(person: Any, visit: Any) -> None:
+    watched = visit(person())
+    page = watched.new_page()
+    page.goto("/search/")
+    refused: list[str] = []
+
+    def refuse(route: Route) -> None:
+        refused.append(route.request.url)
+        route.fulfill(status=503, content_type="text/html", body="<p>Away</p>")
+
+    page.route(re.compile(r"/search/\?q=seabirds"), refuse, times=1)
+    page.keyboard.type("seabirds")
+    expect(page.get_by_role("alert")).to_contain_text("The search could not be made")
+
+    page.keyboard.press("Enter")
+
+    expect(page.locator("#find-found")).to_contain_text("Nothing here has “seabirds”")
+    assert len(refused) == 1
+    watched.errors.clear()
