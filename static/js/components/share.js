@@ -109,6 +109,13 @@ function Link({ link, isFresh, revoke }) {
   const [asking, setAsking] = useState(false);
   const [error, setError] = useState(null);
   const address = useRef(null);
+  const [opener, sure] = [useRef(null), useRef(null)];
+
+  // The button that was pressed is gone, and the focus with it.
+  function ask(isAsked) {
+    setAsking(isAsked);
+    requestAnimationFrame(() => (isAsked ? sure : opener).current?.focus());
+  }
 
   useEffect(() => {
     if (!isFresh) return;
@@ -121,7 +128,7 @@ function Link({ link, isFresh, revoke }) {
       await revoke();
     } catch (caught) {
       setError(caught.message);
-      setAsking(false);
+      ask(false);
     }
   }
 
@@ -133,8 +140,8 @@ function Link({ link, isFresh, revoke }) {
     </div>
     <div class="share-facts"><span>${factsOf(link).join(" · ")}</span>
       ${asking
-        ? html`<span class="share-sure">${t("Nobody will open it any more.")} <button type="button" class="link-button is-danger" autofocus onClick=${confirm}>${t("Revoke")}</button> <button type="button" class="link-button" onClick=${() => setAsking(false)}>${t("Keep it")}</button></span>`
-        : html`<button type="button" class="link-button is-danger" onClick=${() => setAsking(true)}>${t("Revoke…")}</button>`}
+        ? html`<span class="share-sure">${t("Nobody will open it any more.")} <button type="button" ref=${sure} class="link-button is-danger" onClick=${confirm}>${t("Revoke")}</button> <button type="button" class="link-button" onClick=${() => ask(false)}>${t("Keep it")}</button></span>`
+        : html`<button type="button" ref=${opener} class="link-button is-danger" onClick=${() => ask(true)}>${t("Revoke…")}</button>`}
     </div>
     ${error && html`<p class="form-error" role="alert">${error}</p>`}
   </li>`;
