@@ -5,7 +5,23 @@ import { quotedTool } from "./tools.js";
 
 const said = (text) => text; // by which the catalogue finds them
 
+// What the server writes below an answer, behind a "> ", of why it ends so: agents/budget.py, agents/runtime.
+const ENDS = [
+  said("A person chose to stop the run there."),
+  said("A person chose to finish with what there was."),
+  said("Nobody said in time whether to raise it, so this was finished with what there was."),
+  said("Nobody could be asked to raise it, so this was finished with what there was."),
+  said("So this was finished with what there was."),
+  said("{what} was under way when this ended: it may or may not have happened."),
+  said("The answer breaks off here: it had become as long as it may be at once."),
+];
+
 const SENTENCES = [
+  ...ENDS,
+  said("The budget of this run of {budget} does not suffice for another call."),
+  said("The budget of this run does not suffice for another call."),
+  said("A budget that holds for this run is used up, and nobody said in time what shall be done."),
+  said("Ask for the rest."),
   // Beside the box: agents/pipeline/turn.py.
   said("A small built-in model answers here. It is good for trying things out, not for facts."),
   // Stages: agents/roster, agents/pipeline.
@@ -113,7 +129,6 @@ const SENTENCES = [
   said("Go on, it is raised"),
   said("Go on, it was raised or starts anew"),
   said("A budget that holds for this run is used up."),
-  said("A person chose to stop the run there."),
   said("The price of {models} is not known, so no budget in money can hold for it, and this installation does not ask such models."),
   said("Choose another model, or ask an administrator to set its price."),
   said('{tool} may have been carried out: an answer to a mail to {to} with the subject "{subject}".'),
@@ -159,7 +174,6 @@ const SENTENCES = [
   said("Something went wrong here."),
   said("A part of this run could not be stored."),
   said("An administrator finds it under {number}."),
-  said("{what} was under way when this ended: it may or may not have happened."),
   said("Look for yourself before you have it done again."),
   // Why a memory waits, or was told: memory/remembering.
   said("It asks to put other instructions aside."),
@@ -262,8 +276,19 @@ let patterns = null;
  * called as people call it. */
 export function inOurWords(text) {
   if (!text) return text;
-  return sentence(text) ?? text.split(/(?<=[.?!]) /).map((part) => sentence(part) ?? part).join(" ");
+  return sentence(text) ?? sentencesOf(text).map((part) => sentence(part) ?? part).join(" ");
 }
+
+const sentencesOf = (text) => text.split(/(?<=[.?!]) /);
+
+/** An answer with what stands below it of why it ends so in the page's language. What a model quotes stays as it is. */
+export function endInOurWords(text) {
+  const parts = text.split("\n\n");
+  for (let at = parts.length - 1; at > -1 && isEnd(parts[at]); at -= 1) parts[at] = `> ${inOurWords(parts[at].slice(2))}`;
+  return parts.join("\n\n");
+}
+
+const isEnd = (part) => part.startsWith("> ") && !part.includes("\n") && sentencesOf(part.slice(2)).some((one) => ENDS.some((end) => patternOf(end).test(one)));
 
 function sentence(text) {
   patterns ??= SENTENCES.filter((original) => language !== "en" || original.includes("{tool")).map((original) => ({ original, names: [...original.matchAll(PLACE)].map(([, name]) => name), pattern: patternOf(original) }));

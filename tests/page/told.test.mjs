@@ -14,11 +14,14 @@ globalThis.hyperagentMessages = {
     "{tool} cannot be undone.": "{tool} lässt sich nicht rückgängig machen.",
     "“{name}”": "„{name}“",
     "{count} token": ["{count} Token", "{count} Token"],
+    "The budget of this run of {budget} does not suffice for another call.": "Das Budget dieses Laufs von {budget} reicht nicht.",
+    "A person chose to finish with what there was.": "Jemand schloss ab.",
+    "Try again.": "Noch einmal.",
   },
 };
 const labels = JSON.stringify({ send_email: "Eine Mail senden" });
 globalThis.document = { documentElement: { lang: "de" }, getElementById: (id) => (id === "tool-labels" ? { textContent: labels } : null) };
-const { inOurWords } = await import("../../static/js/told.js");
+const { endInOurWords, inOurWords } = await import("../../static/js/told.js");
 
 test("a sentence of ours is said in the page's language, with what was told in it", () => {
   assert.equal(inOurWords("Planning"), "Plant");
@@ -29,6 +32,22 @@ test("a sentence of ours is said in the page's language, with what was told in i
 test("a text of several sentences is said sentence by sentence", () => {
   const told = "This run has used 12,500 tokens, and its budget is $2.50. The moon is full. What shall be done?";
   assert.equal(inOurWords(told), "Dieser Lauf hat 12.500 Token verbraucht, und sein Budget ist $2,50. The moon is full. Was soll geschehen?");
+});
+
+test("why an answer ends so is said below it, and what a model quotes stays as it is", () => {
+  const end = "The budget of this run of 9,000 tokens does not suffice for another call. A person chose to finish with what there was.";
+  assert.equal(endInOurWords(`> Try again.\n\nWords.\n\n> ${end}`), "> Try again.\n\nWords.\n\n> Das Budget dieses Laufs von 9.000 Token reicht nicht. Jemand schloss ab.");
+  assert.equal(endInOurWords("Planning\n\n> Try again."), "Planning\n\n> Try again.");
+  assert.equal(endInOurWords(""), "");
+});
+
+test("figures are written as the page's language does, whatever the browser speaks", async () => {
+  const { number } = await import("../../static/js/documents_trace.js");
+  const { configOf } = await import("../../static/js/chart_drawing.js");
+  const axis = { title: "", min: null, max: null };
+  const chart = { kind: "bar", labels: [], series: [], isStacked: false, isSideways: false, x: axis, y: axis, r: axis };
+  assert.deepEqual([0.83125, 1234.5, 12345].map(number), ["0,831", "1.235", "12.345"]);
+  assert.equal(configOf(chart, { series: [] }, { isStill: true }).options.locale, "de");
 });
 
 test("a model's own text stays as it is, and so does nothing at all", () => {

@@ -16,7 +16,7 @@ import { MemoryLine } from "./memory_line.js";
 import { CopyButton, Prose } from "./prose.js";
 import { toEdit } from "./question.js";
 import { SourceList } from "./sources.js";
-import { inOurWords } from "../told.js";
+import { endInOurWords, inOurWords } from "../told.js";
 
 // What a plain answer does not need: cards of questions to people, what a run did with its hands, and its agents. They are there before
 // the first of them is told where a run goes on, or somebody begins to do something.
@@ -33,7 +33,8 @@ const NONE = [];
 export function Answer({ row, application, session, last }) {
   const { message, execution, siblings } = row;
   const live = isLive(execution);
-  const text = answerText(message, execution);
+  const written = answerText(message, execution);
+  const text = live ? written : endInOurWords(written);
   const thoughts = execution ? streamedText(execution, "thinking") : "";
   const unsupported = useMemo(() => (execution?.checks ?? []).filter(({ supported }) => supported === false), [execution?.checks]);
   const parts = partsOf(text, execution?.trace.added ?? NONE);
