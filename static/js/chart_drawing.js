@@ -1,4 +1,5 @@
 // Draws a chart with Chart.js, which is loaded when the first one is to be seen. Colours are those of the page's theme.
+import { language } from "./i18n.js";
 
 const SERIES = 8;
 let loading = null;
@@ -37,6 +38,7 @@ export function configOf(chart, colours, { isStill }) {
     data: { labels: chart.labels, datasets: chart.series.map((series, index) => dataset(chart, series, index, colours, round)) },
     options: {
       responsive: true,
+      locale: language, // figures as the rest of the page has them, whatever the browser speaks
       maintainAspectRatio: false,
       animation: isStill ? false : { duration: 250 },
       indexAxis: chart.isSideways ? "y" : "x",

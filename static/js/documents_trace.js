@@ -67,7 +67,7 @@ export function wordsOf(key) {
 // Numbers as short as they stay honest.
 export function number(value) {
   if (Number.isInteger(value)) return value.toLocaleString(language);
-  return Math.abs(value) >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)));
+  return value.toLocaleString(language, Math.abs(value) >= 100 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 3 });
 }
 
 export const milliseconds = (ms) => `${number(ms)} ms`;

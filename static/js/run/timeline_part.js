@@ -5,7 +5,7 @@ import { agentIcon, agentLabel } from "../agents.js";
 import { Icon } from "../components/icons.js";
 import { Prose } from "../components/prose.js";
 import { useNow } from "../components/ticking.js";
-import { t, tn } from "../i18n.js";
+import { language, t, tn } from "../i18n.js";
 import { streamedText } from "../store.js";
 import { lanesOf, seenMarks, ticksOf } from "./lanes.js";
 
@@ -41,10 +41,10 @@ export function TimelinePart({ run, execution, isLive, showAgent, said }) {
 }
 
 function tickWords(tick, total) {
-  if (total < 2_000) return t("{count} ms", { count: tick });
-  const seconds = tick / 1000;
-  if (total < 120_000) return t("{count} s", { count: seconds });
-  return total < 7_200_000 ? t("{count} min", { count: seconds / 60 }) : t("{count} h", { count: seconds / 3600 });
+  const count = (part) => ({ count: (tick / part).toLocaleString(language) });
+  if (total < 2_000) return t("{count} ms", count(1));
+  if (total < 120_000) return t("{count} s", count(1_000));
+  return total < 7_200_000 ? t("{count} min", count(60_000)) : t("{count} h", count(3_600_000));
 }
 
 function Lane({ lane, clock, showAgent }) {

@@ -3,7 +3,7 @@ import { html, useRef } from "../../vendor/preact.js";
 import { clock as clockWords } from "../activity.js";
 import { Icon } from "../components/icons.js";
 import { useNow } from "../components/ticking.js";
-import { t } from "../i18n.js";
+import { language, t } from "../i18n.js";
 import { SPEEDS } from "./run.js";
 
 const PAGE = 0.1; // of the whole
@@ -30,7 +30,7 @@ export function Transport({ run }) {
       <span class="composer-gap"></span>
       ${waits.length > 0 && html`<button type="button" class="quiet-button" aria-pressed=${run.skips.value ? "true" : "false"} onClick=${() => (run.skips.value = !run.skips.value)}>${t("Skip the waits")}</button>`}
       <label class="run-speed"><span class="visually-hidden">${t("Speed")}</span><select value=${String(run.speed.value)} onChange=${(event) => (run.speed.value = Number(event.currentTarget.value))}>
-        ${SPEEDS.map((speed) => html`<option key=${speed} value=${String(speed)}>${speed}×</option>`)}</select></label>
+        ${SPEEDS.map((speed) => html`<option key=${speed} value=${String(speed)}>${speed.toLocaleString(language)}×</option>`)}</select></label>
     </div>
   </div>`;
 }
