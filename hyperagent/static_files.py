@@ -32,6 +32,7 @@ TEXT: Final = {
     ".mjs": "text/javascript; charset=utf-8",
     ".json": "application/json",
     ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
     ".txt": "text/plain; charset=utf-8",
 }
 FOR_EVER: Final = b"public, max-age=31536000, immutable"

@@ -1,15 +1,18 @@
 """The page's own files: their addresses change with their content, and each module that is needed is named."""
 
 import gzip
+import json
 import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
+from asgiref.sync import sync_to_async
 from django.http import HttpResponse
 from django.template import Context, Template
 from django.templatetags.static import static
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 
 from hyperagent.module_graph import modules_of
 from hyperagent.static_files import FilesFirst, StaticFiles, version
@@ -105,3 +108,17 @@ def test_the_chat_page_names_its_modules_by_version() -> None:
     assert len(named) == drawn.count("<link") == len(set(named))
     assert {"js/chat.js", "js/session.js", "js/store.js", "vendor/preact.js"} <= set(named)
     assert "js/components/answer.js" not in named
+
+
+async def test_the_page_can_be_kept_on_a_home_screen(client: Client, db: None) -> None:
+    page = (await sync_to_async(client.get)("/accounts/login/")).content.decode()
+    [manifest] = re.findall(r'<link rel="manifest" href="([^"]+)">', page)
+    [picture] = re.findall(r'<link rel="apple-touch-icon" href="([^"]+)">', page)
+
+    status, headers, body = await _asked(manifest, accepts=b"")
+
+    assert (status, headers["content-type"]) == (200, "application/manifest+json")
+    icons = [urljoin(manifest, icon["src"]) for icon in json.loads(body)["icons"]]
+    for address in (picture, *icons):
+        status, headers, _ = await _asked(address, accepts=b"")
+        assert (status, headers["content-type"].startswith("image/")) == (200, True), address
