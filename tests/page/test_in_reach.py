@@ -2,6 +2,7 @@
 long names, and where a password or a secret is typed or shown.
 """
 
+import re
 from typing import Any
 
 import pytest
@@ -250,11 +251,24 @@ def test_a_check_box_stands_beside_its_words_on_a_phone(person: Any, visit: Any)
         return [first.left - box.right > 0, Math.round(off)];
     })"""
 
+    apart = """(fields) => fields.map((field) => {
+        const words = document.createRange();
+        words.selectNodeContents(field.querySelector("label"));
+        const lines = [...words.getClientRects()].filter(({ width }) => width > 1);
+        const box = field.querySelector("input").getBoundingClientRect();
+        const off = Math.abs(lines[0].top + lines[0].height / 2 - box.top - box.height / 2);
+        return [lines[0].left - box.right > 0, Math.round(off), lines.length];
+    })"""
+
     for path in ("/settings/tokens/", "/settings/webhooks/"):
         page.goto(path)
         found = page.locator("fieldset label:has(input[type=checkbox])").evaluate_all(lead)
         assert len(found) >= 4
         assert all(is_beside and off <= 2 for is_beside, off in found), (path, found)
+    page.goto("/settings/notifications/")
+    found = page.locator(".field:has(> input[type=checkbox])").evaluate_all(apart)
+    assert max(lines for *_, lines in found) > 1
+    assert all(is_beside and off <= 2 for is_beside, off, _ in found), found
 
 
 def test_a_list_of_runs_shows_what_they_cost(person: Any, visit: Any, live_site: Any) -> None:
@@ -265,3 +279,20 @@ def test_a_list_of_runs_shows_what_they_cost(person: Any, visit: Any, live_site:
     page.goto("/admin/agents/execution/")
 
     assert page.locator("#changelist .results").evaluate("(box) => box.scrollWidth - box.clientWidth") <= 0
+
+
+def test_no_field_is_so_small_that_a_phone_enlarges_the_page(person: Any, visit: Any) -> None:
+    watched = visit(person(), **PHONE, has_touch=True, is_mobile=True)
+    page = watched.new_page()
+    small = """(fields) => fields
+        .filter((field) => field.checkVisibility() && parseFloat(getComputedStyle(field).fontSize) < 16)
+        .map((field) => field.name || field.id || field.outerHTML)"""
+    fields = "select, textarea, input:not([type=checkbox], [type=radio], [type=hidden])"
+
+    for path in ("/", "/search/", "/documents/search/", "/files/", "/usage/", "/settings/tokens/"):
+        page.goto(path)
+        if path == "/":
+            page.get_by_role("button", name=re.compile("^Mode")).click()
+            page.get_by_role("menuitemradio", name=re.compile("^Research")).click()
+        assert page.locator(fields).evaluate_all(small) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
