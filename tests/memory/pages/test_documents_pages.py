@@ -313,3 +313,12 @@ def test_older_tables_of_excel_are_found_with_the_newer_ones(alice: Any) -> None
     assert [name in page for name in ("new.xlsx", "old.xls", "plan.pdf")] == [True, True, False]
     assert re.findall(r'<option value="(xlsx?)"', page) == ["xlsx"]
     assert "new.xlsx" not in read(alice, "/documents/?kind=xls")
+
+
+def test_where_there_is_no_document_yet_the_search_inside_leads_to_adding_one(alice: Any) -> None:
+    page = read(alice, "/documents/search/")
+
+    assert "0 documents" not in page
+    assert '<a href="/documents/">Add one</a>' in page
+    document_of(alice, "a.pdf")
+    assert "in your one document" in read(alice, "/documents/search/")
