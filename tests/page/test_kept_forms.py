@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.page.conftest import Watched
 from tests.page.test_memories import memory, remember
@@ -97,3 +97,30 @@ def test_a_form_of_a_page_that_was_open_for_too_long_is_filled_in_when_one_goes_
     expect(page.get_by_label("Instructions")).to_have_value("Figures are in thousands of euros.")
     page.get_by_role("button", name="Begin project").click()
     expect(page.get_by_role("heading", name="Harbour")).to_be_visible()
+
+
+def test_a_form_that_is_clicked_twice_is_sent_once(live_site: Any, person: Any, visit: Any) -> None:
+    alice = person()
+    page = visit(alice).new_page()
+    page.goto("/settings/tokens/")
+    page.get_by_role("textbox", name="Name").fill("Backup")
+    sent: list[str] = []
+    held: list[Route] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    page.route("**/settings/tokens/", held.append, times=2)
+    button = page.get_by_role("button", name="Make token")
+    button.scroll_into_view_if_needed()
+    box = button.bounding_box()
+    assert box is not None
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    with page.expect_request("**/settings/tokens/"):
+        page.mouse.click(*middle)
+    page.mouse.click(*middle)
+    page.wait_for_timeout(100)
+
+    assert len(sent) == 1
+    held[0].continue_()
+    expect(page.get_by_role("heading", name="Your new token “Backup”")).to_be_visible()
+    rows = live_site.query("SELECT count(*) FROM accounts_apitoken WHERE user_id = %s AND name = 'Backup'", alice.id)
+    assert rows[0]["count"] == 1
