@@ -296,3 +296,32 @@ def test_no_field_is_so_small_that_a_phone_enlarges_the_page(person: Any, visit:
             page.get_by_role("menuitemradio", name=re.compile("^Research")).click()
         assert page.locator(fields).evaluate_all(small) == [], path
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
+
+
+def test_long_words_of_what_one_searches_by_are_not_cut(person: Any, visit: Any) -> None:
+    alice = person()
+    wide = visit(alice, viewport={"width": 1440, "height": 900}, locale="de-DE").new_page()
+    cut = """(fields) => fields.filter((field) => {
+        const free = field.cloneNode(true);
+        free.style.maxInlineSize = free.style.inlineSize = "max-content";
+        field.after(free);
+        const isCut = field.offsetWidth < free.offsetWidth;
+        free.remove();
+        return isCut;
+    }).map(({ name }) => name)"""
+
+    wide.goto("/documents/search/")
+    assert wide.locator(".search-options select").evaluate_all(cut) == [], "options"
+    wide.goto("/search/?q=hallo")
+    assert wide.locator(".find-found > .tabs").evaluate("(tabs) => tabs.scrollWidth - tabs.clientWidth") <= 0
+
+    phone = visit(alice, **PHONE, has_touch=True, is_mobile=True, locale="de-DE").new_page()
+    phone.goto("/files/")
+    room = phone.locator(".file-bar input[type=search]").evaluate("""(field) => {
+        const style = getComputedStyle(field);
+        const pen = document.createElement("canvas").getContext("2d");
+        pen.font = style.font;
+        const inside = field.clientWidth - parseFloat(style.paddingInlineStart) - parseFloat(style.paddingInlineEnd);
+        return inside - pen.measureText(field.placeholder).width;
+    }""")
+    assert room >= 0
