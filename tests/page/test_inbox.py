@@ -138,7 +138,8 @@ def test_a_reviewer_sees_what_is_theirs_its_owner_sees_that_it_waits_and_charlie
 @pytest.mark.spec("B3")
 def test_a_link_from_a_mail_asks_who_it_is_and_leads_back(live_site: Any, person: Any, visit: Any) -> None:
     alice = person()
-    request_id = open_request(live_site, alice, asked.mail_call(), question="Send this mail?")
+    talk = alice.post("conversations", {}).json()["id"]
+    request_id = open_request(live_site, alice, asked.mail_call(), question="Send this mail?", conversation_id=talk)
     page = visit(None).new_page()
 
     page.goto(f"{live_site.base_url}/inbox/{request_id}")
