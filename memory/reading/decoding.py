@@ -70,11 +70,9 @@ def encoding_of(raw: bytes, *, said: str = "") -> str:
 
 def meant_by(name: str) -> str:
     """Python's name of the encoding that a text is in that says this of itself and is no UTF-8; empty if that tells
-    nothing. Whoever says Latin-1 writes cp1252, as browsers know."""
+    nothing."""
     known = text_encoding(name)
-    if known == "ascii" or known.startswith("utf"):
-        return ""
-    return "cp1252" if known == "iso8859-1" else known
+    return "" if known.startswith("utf") else known
 
 
 def _guessed(raw: bytes, first_odd: int) -> str:

@@ -17,7 +17,7 @@ from hyperagent.lib.text import text_encoding
 from memory.kinds import BlockKind
 from memory.reading import caps, reasons
 from memory.reading.cleaning import one_line
-from memory.reading.decoding import decoded, meant_by
+from memory.reading.decoding import decoded
 from memory.reading.paging import Missing, Part
 from memory.reading.parsers.text import paragraphs
 from memory.reading.titles import sensible
@@ -90,10 +90,9 @@ def _text(part: Message) -> str:
     payload = part.get_payload(decode=True)
     if not isinstance(payload, bytes):
         return ""
-    said = str(part.get_content_charset() or "")
-    # UTF-8 and its like are taken at their word.
-    named = meant_by(said) or text_encoding(said)
-    return decoded(payload) if named in ("", "ascii") else payload.decode(named, "replace")
+    named = text_encoding(str(part.get_content_charset() or ""))
+    # What says ASCII, UTF-8 or nothing at all is often none of these.
+    return decoded(payload) if named in ("", "utf-8") else payload.decode(named, "replace")
 
 
 def _name(part: Message) -> str:
