@@ -67,7 +67,9 @@ export function wordsOf(key) {
 // Numbers as short as they stay honest.
 export function number(value) {
   if (Number.isInteger(value)) return value.toLocaleString(language);
-  return value.toLocaleString(language, Math.abs(value) >= 100 ? { maximumFractionDigits: 0 } : { maximumSignificantDigits: 3 });
+  const size = Math.abs(value);
+  if (size >= 100) return value.toLocaleString(language, { maximumFractionDigits: 0 });
+  return value.toLocaleString(language, { maximumSignificantDigits: 3, notation: size < 1e-6 ? "scientific" : "standard" });
 }
 
 export const milliseconds = (ms) => `${number(ms)} ms`;

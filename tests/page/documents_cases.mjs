@@ -69,7 +69,7 @@ export const cases = {
   },
   "values are drawn by their shape": () => {
     same([3, "x", null, [1], [{ a: 1 }], [], { a: 1 }, { a: [] }].map(shapeOf), ["number", "text", "text", "list", "table", "list", "pairs", "record"]);
-    same([12_345, 0.123456, 41.234, 1e-9, 250.7].map(number), ["12,345", "0.123", "41.2", "1e-9", "251"]);
+    same([12_345, 0.123456, 41.234, 1e-9, 250.7].map(number), ["12,345", "0.123", "41.2", "1E-9", "251"]);
   },
   "only what was filled in is asked for": () => {
     same(wantedOf([["q", " net revenue "], ["mode", "keyword"], ["top_k", ""], ["filename", ""]], null), { query: "net revenue", mode: "keyword", explain: true });
