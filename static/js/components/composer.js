@@ -52,7 +52,8 @@ export function Composer({ application, session, running, waiting, blocked, inse
     box.current.focus();
   }, [inserted]);
   useLayoutEffect(() => grow(box.current), [text]);
-  useEffect(() => {
+  // At once: later it would take the focus from a menu that somebody has opened by then.
+  useLayoutEffect(() => {
     if (matchMedia("(pointer: fine)").matches) box.current.focus();
   }, [id]);
 
