@@ -2,17 +2,17 @@
 
 from typing import Any, Final
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from rest_framework import serializers
 
-from hyperagent.lib.api import NullIsLeftOut, OneOf, Several
+from hyperagent.lib.api import KnownNames, NullIsLeftOut, OneOf, Several
 from memory.values import Mode
 
 MOST: Final = 50
 MOST_DOCUMENTS: Final = 200
 
 
-class FiltersSerializer(NullIsLeftOut):
+class FiltersSerializer(KnownNames, NullIsLeftOut):
     doc_type = serializers.CharField(max_length=16, required=False, allow_blank=True, help_text="pdf, docx, md, …")
     filename = serializers.CharField(max_length=255, required=False, allow_blank=True, help_text="A part of it.")
     section_title = serializers.CharField(
@@ -21,13 +21,7 @@ class FiltersSerializer(NullIsLeftOut):
     date_from = serializers.DateField(required=False, allow_null=True)
     date_to = serializers.DateField(required=False, allow_null=True)
 
-    def to_internal_value(self, data: Any) -> Any:
-        """A filter that is not known by its name would be one that does not hold."""
-        unknown = sorted(str(name)[:40] for name in set(data) - set(self.fields)) if isinstance(data, dict) else []
-        if unknown:
-            said = _("There is no such filter. Use {known}.").format(known=", ".join(self.fields))
-            raise serializers.ValidationError({name: [said] for name in unknown})
-        return super().to_internal_value(data)
+    no_such = gettext_lazy("There is no such filter. Use {known}.")
 
     def validate_doc_type(self, value: str) -> str:
         return value.strip().lower().lstrip(".")

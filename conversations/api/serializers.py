@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -26,7 +27,7 @@ from conversations.models import Conversation, Origin, Role
 from conversations.options import Depth, OnApproval, Scenario, model_fault, provider_chosen_by, provider_fault
 from conversations.reading import MAX_MESSAGES
 from hitl.api.serializers import RequestSerializer
-from hyperagent.lib.api import ListSerializer, NullIsLeftOut, OneOf, Several, with_format
+from hyperagent.lib.api import KnownNames, ListSerializer, NullIsLeftOut, OneOf, Several, with_format
 from hyperagent.lib.conf import ExecutionMode
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.llm import LLMSettings, Tier
@@ -179,21 +180,13 @@ class MessagesQuerySerializer(serializers.Serializer[Any]):
     before = serializers.UUIDField(default=None, help_text="A message of this conversation: those before it.")
 
 
-class BudgetSerializer(serializers.Serializer[Any]):
+class BudgetSerializer(KnownNames):
     """What the run may use, over all of its agents. At its end a person is asked: raise it, finish, or stop."""
 
     max_tokens = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MAX_TOKENS)
     max_cost_usd = serializers.FloatField(required=False, allow_null=True, min_value=0.000001, max_value=MAX_USD)
 
-    def to_internal_value(self, data: Any) -> Any:
-        """A limit that is not known by its name would be one that does not hold."""
-        unknown = sorted(str(name)[:40] for name in set(data) - set(self.fields)) if isinstance(data, dict) else []
-        if unknown:
-            known = ", ".join(self.fields)
-            raise serializers.ValidationError(
-                {name: [_("There is no such limit. Use {known}.").format(known=known)] for name in unknown}
-            )
-        return super().to_internal_value(data)
+    no_such = gettext_lazy("There is no such limit. Use {known}.")
 
 
 class OptionsSerializer(NullIsLeftOut):
@@ -208,14 +201,10 @@ class OptionsSerializer(NullIsLeftOut):
     budget = BudgetSerializer(required=False, allow_null=True)
 
 
-class SayOptionsSerializer(OptionsSerializer):
-    def to_internal_value(self, data: Any) -> Any:
-        """A wish that is not known by its name would be one that nobody heeds."""
-        unknown = sorted(str(name)[:40] for name in set(data) - set(self.fields)) if isinstance(data, dict) else []
-        if unknown:
-            said = _("There is no such option. Use {known}.").format(known=", ".join(self.fields))
-            raise serializers.ValidationError({name: [said] for name in unknown})
-        return super().to_internal_value(data)
+class SayOptionsSerializer(KnownNames, OptionsSerializer):
+    """What whoever asks may choose for the run, by its name."""
+
+    no_such = gettext_lazy("There is no such option. Use {known}.")
 
 
 class SaySerializer(serializers.Serializer[Any]):

@@ -3,14 +3,16 @@
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from django.conf import settings
 from django.core.exceptions import PermissionDenied, RequestDataTooBig
 from django.core.exceptions import ValidationError as ModelError
 from django.db import DataError, models
 from django.http import Http404, QueryDict
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from rest_framework import exceptions, serializers
 from rest_framework.pagination import CursorPagination
 from rest_framework.parsers import JSONParser
@@ -27,6 +29,8 @@ from hyperagent.lib.text import clean_value
 log = logging.getLogger(__name__)
 
 M = TypeVar("M", bound=models.Model)
+UNKNOWN_TOLD: Final = 20
+"""Of names that nobody knows, so many: each answer would grow with what was sent."""
 
 # The machine names of DRF's own errors.
 _CODES: dict[type[exceptions.APIException], str] = {
@@ -203,6 +207,19 @@ class NullIsLeftOut(serializers.Serializer[Any]):
     def _is_needed(self, name: str) -> bool:
         field = self.fields.get(name)
         return field is None or field.required
+
+
+class KnownNames(serializers.Serializer[Any]):
+    """What is not known by its name is refused: it would be a wish that nobody heeds."""
+
+    no_such: ClassVar[Promise] = gettext_lazy("There is no such field. Use {known}.")
+
+    def to_internal_value(self, data: Any) -> Any:
+        unknown = sorted(str(name)[:40] for name in set(data) - set(self.fields)) if isinstance(data, dict) else []
+        if unknown:
+            said = str(self.no_such).format(known=", ".join(self.fields))
+            raise serializers.ValidationError({name: [said] for name in unknown[:UNKNOWN_TOLD]})
+        return super().to_internal_value(data)
 
 
 def with_format(given: QueryDict, *, counts_as: str) -> QueryDict:

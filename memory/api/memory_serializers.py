@@ -5,7 +5,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from rest_framework import serializers
 
-from hyperagent.lib.api import Several
+from hyperagent.lib.api import KnownNames, Several
 from memory.kinds import MemoryKind, MemoryStatus, ProfileField
 from memory.remembering.profile import PROJECTS
 from memory.remembering.storing_rules import VALUE_CHARS
@@ -73,16 +73,6 @@ class MemoriesSerializer(serializers.Serializer[Any]):
     memories = MemorySerializer(many=True)
 
 
-class _NamedSerializer(serializers.Serializer[Any]):
-    def to_internal_value(self, data: Any) -> Any:
-        """What is not known by its name would be dropped, and its sender would not hear of it."""
-        unknown = sorted(str(name)[:40] for name in set(data) - set(self.fields)) if isinstance(data, dict) else []
-        if unknown:
-            said = _("There is no such field. Use {known}.").format(known=", ".join(self.fields))
-            raise serializers.ValidationError({name: [said] for name in unknown})
-        return super().to_internal_value(data)
-
-
 class _ValueField(serializers.CharField):
     def __init__(self, **options: Any) -> None:
         super().__init__(required=False, allow_null=True, allow_blank=True, max_length=VALUE_CHARS, **options)
@@ -91,20 +81,20 @@ class _ValueField(serializers.CharField):
         return " ".join(super().to_internal_value(data).split())
 
 
-class CriticalChangeSerializer(_NamedSerializer):
+class CriticalChangeSerializer(KnownNames):
     user_name = _ValueField()
     company_name = _ValueField()
     job_title = _ValueField()
     recent_projects = Several(child=_ValueField(), required=False, allow_null=True, max_length=PROJECTS)
 
 
-class PreferencesChangeSerializer(_NamedSerializer):
+class PreferencesChangeSerializer(KnownNames):
     tone = _ValueField()
     detail_level = _ValueField()
     language = _ValueField()
 
 
-class MemoriesChangeSerializer(_NamedSerializer):
+class MemoriesChangeSerializer(KnownNames):
     """Of the profile only what is named changes; null, or an empty text, forgets it."""
 
     on = serializers.BooleanField(required=False)
