@@ -76,6 +76,7 @@ CHOSEN = {
     "agents/usage/reading.py": {"statement.format"},
     "hyperagent/accounts/budgets.py": {"str(sentences[limit.whose]).format"},
     "hyperagent/accounts/quotas.py": {"said.format", "str(_WORDS[quota]).format"},
+    "hyperagent/lib/api.py": {"str(self.no_such).format"},
     "hyperagent/lib/llm/errors.py": {"sentence.format"},
     "hyperagent/lib/log.py": {"super().format"},
     "memory/rows.py": {"words.format"},
