@@ -1,6 +1,6 @@
 """What an agent's code gets to work with: the engine's context, and the models behind it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from types import MappingProxyType
@@ -21,12 +21,13 @@ from agents.guardrails.streaming import Anew
 from agents.runtime.attempts import Attempt
 from agents.runtime.cut_short import with_its_end
 from agents.runtime.driven import ANSWER, THINKING, DrivenRun
+from agents.runtime.fitting import tries
 from agents.runtime.outbox import Flagged
 from agents.runtime.spending import Spending
 from agents.runtime.streaming import STREAMED
 from agents.runtime.tool_door import ToolReply
 from agents.runtime.underway import usage_of
-from hyperagent.lib.llm.errors import ModelError
+from hyperagent.lib.llm.errors import ContextTooLong, ModelError
 from hyperagent.lib.llm.structured import REPAIRS
 from hyperagent.lib.llm.taken import Taken
 from hyperagent.lib.llm.types import ModelReply, ModelRequest, Restarted, TextDelta, ThinkingDelta
@@ -38,6 +39,9 @@ SAID_CHARS = 300
 SAID = "said"
 BELOW = "\n\n"
 """What stands between an answer that people have read and what comes below it."""
+LIMIT = "limit"
+SHORTENED = "This was more than the model can read at once: the longest texts were shortened for it."
+R = TypeVar("R")
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -168,11 +172,10 @@ class AgentContext(Spending):
 
         async def perform() -> Outcome:
             self.refuse()
-            try:
-                with self.run.trace.agent(self.agent.id).within(), self.counted(stage, asked) as taken:
-                    found = await self.run.models.structured(self.last_of(request), schema, taken=taken)
-            except ModelError as error:
-                raise self.failed_call(error) from error
+            with self.run.trace.agent(self.agent.id).within(), self.counted(stage, asked) as taken:
+                found = await self._fitted(
+                    self.last_of(request), lambda fitted: self.run.models.structured(fitted, schema, taken=taken)
+                )
             used = self.settled(usage_of(*found.replies))
             try:
                 value = plain(clean_value(found.value.model_dump(mode="json")))
@@ -213,23 +216,42 @@ class AgentContext(Spending):
     ) -> tuple[ModelReply, tuple[FindingSummary, ...]]:
         """The reply as it is kept, and what guardrails found in it. What nobody watches is not looked at here."""
         watch = Watch(self.run) if shown else None
-        try:
-            async with aclosing(self.run.models.stream(request, taken=taken)) as deltas:
-                async for delta in deltas:
-                    if type(delta) is TextDelta and watch is not None:
-                        self._show(ANSWER, watch.feed(ANSWER, delta.text))
-                    elif type(delta) is ThinkingDelta and watch is not None:
-                        self._show(THINKING, watch.feed(THINKING, delta.text))
-                    elif type(delta) is Restarted:
-                        self.run.take_back(self.agent.id, delta.reason)
-                        if watch is not None:
-                            watch.begin_again()
-                    elif type(delta) is ModelReply:
-                        reply = _cleaned(delta)
-                        return (reply, ()) if watch is None else (self._screened(reply, watch), watch.lines)
-        except ModelError as error:
-            raise self.failed_call(error) from error
+        reply = await self._fitted(request, lambda fitted: self._streamed(fitted, taken, watch))
+        return (reply, ()) if watch is None else (self._screened(reply, watch), watch.lines)
+
+    async def _streamed(self, request: ModelRequest, taken: Taken, watch: Watch | None) -> ModelReply:
+        async with aclosing(self.run.models.stream(request, taken=taken)) as deltas:
+            async for delta in deltas:
+                if type(delta) is TextDelta and watch is not None:
+                    self._show(ANSWER, watch.feed(ANSWER, delta.text))
+                elif type(delta) is ThinkingDelta and watch is not None:
+                    self._show(THINKING, watch.feed(THINKING, delta.text))
+                elif type(delta) is Restarted:
+                    self.run.take_back(self.agent.id, delta.reason)
+                    if watch is not None:
+                        watch.begin_again()
+                elif type(delta) is ModelReply:
+                    return _cleaned(delta)
         raise OutsideError("model_garbled", "The model's stream ended without a reply. Try again.", retryable=True)
+
+    async def _fitted(self, request: ModelRequest, ask: Callable[[ModelRequest], Awaitable[R]]) -> R:
+        """What comes of asking. A model that cannot read all of it is asked with less of the longest texts, and people
+        are told; not where it was paid for what came before. Raises OutsideError with the provider's trouble."""
+        for fitted in tries(request):
+            try:
+                answered = await ask(fitted)
+            except ContextTooLong as error:
+                refused: ModelError = error
+                if error.paid:
+                    break
+            except ModelError as error:
+                raise self.failed_call(error) from error
+            else:
+                if fitted is not request:
+                    told = Stage(name=LIMIT, description=SHORTENED, status=StageStatus.FAILED)
+                    self.emit_for_run(told, "shortened")
+                return answered
+        raise self.failed_call(refused) from refused
 
     def _show(self, channel: str, given: str | Anew) -> None:
         if isinstance(given, Anew):

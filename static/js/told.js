@@ -52,6 +52,7 @@ const SENTENCES = [
   said("Searching the documents for: {query}"),
   said("Searching the web for: {query}"),
   said("Searching: {scenario}"),
+  said("This was more than the model can read at once: the longest texts were shortened for it."),
   said("Weighing the sources"),
   said("Writing"),
   said("Writing a draft"),

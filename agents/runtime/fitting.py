@@ -1,0 +1,78 @@
+"""A request that is too long for its model, with less of its longest texts. Pure.
+
+Which model reads how much is nobody's to know beforehand: providers say it only by refusing.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from agents.guardrails.quoting import END, QUOTED
+from hyperagent.lib.llm.types import Message, ModelRequest, Role
+
+SHARES: Final = (0.5, 0.25, 0.1)
+"""Of all that was to be read, by tries."""
+LEFT_OUT: Final = "\n[… {count} characters were left out here for want of room …]\n"
+LEAST_CHARS: Final = 200
+"""A text of which less would be left tells nothing any more."""
+# Marks around what others wrote stay where they are: what stands between them is cut, each text by itself.
+_MARKS: Final = re.compile(
+    rf"(</?(?:untrusted|message|notes_so_far|project-instructions)\b[^<>\n]*>|{re.escape(QUOTED)}|{re.escape(END)})"
+)
+
+
+def tries(request: ModelRequest) -> Iterator[ModelRequest]:
+    """The request as it is, then ever shorter, as far as that is possible."""
+    yield request
+    for share in SHARES:
+        if (shorter := shortened(request, share)) is None:
+            return
+        yield shorter
+
+
+def shortened(request: ModelRequest, share: float) -> ModelRequest | None:
+    """With at most `share` (0..1) of its characters: the longest texts lose their middle, all down to one length.
+    Instructions, marks, tools and their calls stay whole. None where too little would be left of the texts."""
+    texts = [_MARKS.split(message.content) for message in request.messages]
+    lengths = [len(part) for number in _to_cut(request) for part in texts[number][::2]]
+    room = int(_chars(request) * share) - (_chars(request) - sum(lengths))
+    limit = _most_of_each(lengths, room)
+    if limit < LEAST_CHARS:
+        return None
+    messages = list(request.messages)
+    for number in _to_cut(request):
+        parts = [part if place % 2 else _cut(part, limit) for place, part in enumerate(texts[number])]
+        messages[number] = messages[number].model_copy(update={"content": "".join(parts)})
+    return request.model_copy(update={"messages": tuple(messages)})
+
+
+def _to_cut(request: ModelRequest) -> range:
+    """The numbers of the messages that may be cut: all but the instructions that they begin with."""
+    begins_with_instructions = bool(request.messages) and request.messages[0].role is Role.SYSTEM
+    return range(int(begins_with_instructions), len(request.messages))
+
+
+def _chars(request: ModelRequest) -> int:
+    return sum(map(_chars_of, request.messages)) + sum(tool.chars for tool in request.tools)
+
+
+def _chars_of(message: Message) -> int:
+    return len(message.content) + sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
+
+
+def _most_of_each(lengths: Sequence[int], room: int) -> int:
+    """The greatest length to which all of these can be cut so that together they have room; 0 if there is none."""
+    for place, length in enumerate(sorted(lengths)):
+        each = max(0, room) // (len(lengths) - place)
+        if length > each:
+            return each
+        room -= length
+    return max(lengths, default=0)
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    kept = limit - len(LEFT_OUT)
+    head = kept * 2 // 3
+    return f"{text[:head]}{LEFT_OUT.format(count=len(text) - kept)}{text[head - kept :]}"
