@@ -171,6 +171,31 @@ async def test_an_answer_goes_in_copy_to_whom_the_person_names(
     assert output.error == (None if copied else "unknown_address")
 
 
+async def test_a_hidden_copy_is_none_that_the_others_see(scripted_server: ScriptedServer, cases: Cases) -> None:
+    mailbox = FakeMailbox(inbox=(BOB,))
+    hidden = {"bcc": ["ann@example.org"], "say": "Hello"}
+    scripted_server.script(
+        says({"action": "send", "to": ["bob@example.org"], "cc": ["ann@example.org"], **hidden}),
+        says(LETTER),
+        says("Sent."),
+        says({"action": "reply", "query": "from:bob@example.org", **hidden}),
+        says(LETTER),
+        says("Answered."),
+        says({"action": "draft", "to": ["bob@example.org"], **hidden}),
+        says(LETTER),
+        says("Drafted."),
+    )
+    task = task_for("mail", "To bob@example.org, and ann@example.org in bcc")
+
+    for _ in range(3):
+        output = await cases(task, fake_providers(mailbox=mailbox)).output()
+        assert output.error is None
+
+    assert [(mail.to, mail.cc, mail.bcc) for mail in (*mailbox.sent, *mailbox.drafts)] == [
+        (("bob@example.org",), (), ("ann@example.org",))
+    ] * 3
+
+
 async def test_a_mail_that_is_not_found_is_not_answered(scripted_server: ScriptedServer, cases: Cases) -> None:
     mailbox = FakeMailbox()
     scripted_server.script(says({"action": "reply", "query": "from:carol", "say": "Yes"}))

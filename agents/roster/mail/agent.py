@@ -133,21 +133,23 @@ async def _do(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
 
 
 async def _write(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
-    to, guessed = known_addresses([*plan.to, *plan.cc], task, said=context.said)
+    known, guessed = known_addresses(plan.addresses, task, said=context.said)
     if guessed:
         return _guessed(plan, guessed)
     if plan.action == "send" and not plan.to:
         return Done(plan, {"action": plan.action}, trouble=NO_RECIPIENT, code="recipient_missing")
     letter = await _letter(context, task, plan, "")
     arguments: dict[str, Any] = {
-        "to": [address for address in to if address not in plan.cc],
+        "to": [address for address in known if address not in (*plan.cc, *plan.bcc)],
         "subject": " ".join((plan.subject or letter.subject).split()) or "-",
         "body": letter.text,
         **plan.where,
         **plan.along,
     }
     if plan.cc:
-        arguments["cc"] = [address for address in to if address in plan.cc]
+        arguments["cc"] = [address for address in known if address in plan.cc and address not in plan.bcc]
+    if plan.bcc:
+        arguments["bcc"] = [address for address in known if address in plan.bcc]
     reply = await context.tool(TOOLS[plan.action], arguments)
     return replace(_done(plan, reply), text=letter.text)
 
@@ -228,10 +230,11 @@ async def _answered(
         answer = _addressed(message, plan)
     except ToolError as error:
         return Done(plan, {"action": plan.action}, trouble=error.message, code="recipient_missing")
-    copied, guessed = known_addresses(plan.cc, task, said=context.said)
+    known, guessed = known_addresses([*plan.cc, *plan.bcc], task, said=context.said)
     if guessed:
         return _guessed(plan, guessed)
     there = {address.lower() for address in (*answer.to, *answer.cc)}
+    copied = [address for address in known if address.lower() not in there]
     answered = message.content
     if answer.references[:-1]:
         # It is itself an answer: whoever writes the next one has to know what was said before.
@@ -242,11 +245,13 @@ async def _answered(
     arguments = {
         "message_id": message_id,
         "to": answer.to,
-        "cc": (*answer.cc, *(address for address in copied if address.lower() not in there)),
+        "cc": (*answer.cc, *(address for address in copied if address not in plan.bcc)),
         "body": letter.text,
         **plan.where,
         **plan.along,
     }
+    if hidden := [address for address in copied if address in plan.bcc]:
+        arguments["bcc"] = hidden
     return replace(_done(plan, await context.tool(TOOLS["reply"], arguments)), text=letter.text)
 
 

@@ -60,6 +60,7 @@ class MailPlan(BaseModel):
     message_id: str = Field(default="", description="the id of a mail that is already known")
     to: list[str] = Field(default=[], description="mail addresses that the task or its material names")
     cc: list[str] = []
+    bcc: list[str] = Field(default=[], description="who gets it without the others seeing that")
     subject: str = Field(default="", max_length=300)
     say: str = Field(default="", description="what the mail has to say, in your words")
     reply_all: bool = False
@@ -71,6 +72,10 @@ class MailPlan(BaseModel):
     def where(self) -> dict[str, Any]:
         """For each tool: in which mailbox."""
         return {"account": self.account} if self.account else {}
+
+    @property
+    def addresses(self) -> list[str]:
+        return [*self.to, *self.cc, *self.bcc]
 
     @property
     def along(self) -> dict[str, Any]:

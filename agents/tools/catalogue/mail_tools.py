@@ -179,11 +179,12 @@ async def draft_email(
     subject: Subject,
     body: Body,
     cc: MoreRecipients = (),
+    bcc: MoreRecipients = (),
     attachments: Attachments = (),
     account: Account = "",
 ) -> Reply:
     """Puts a mail among the user's drafts, for them to look at and send. Nothing is sent."""
-    mail = OutgoingMail(message_id=message_id_of(call), to=to, cc=cc, subject=subject, body=body)
+    mail = OutgoingMail(message_id=message_id_of(call), to=to, cc=cc, bcc=bcc, subject=subject, body=body)
     files = await files_of(call, attachments)
     draft = await call.providers.mailbox.save_draft(call.about, mail, files=files, account=account)
     text = f"The draft '{subject}' was saved (id {draft.id})."
@@ -241,6 +242,7 @@ async def reply_to_message(
     to: Recipients,
     body: Body,
     cc: MoreRecipients = (),
+    bcc: MoreRecipients = (),
     subject: Annotated[str, "Filled in by itself", Field(pattern=r"^[^\r\n]*$", max_length=SUBJECT_CHARS)] = "",
     quote: Annotated[bool, "Whether the mail that it answers stands below the text"] = True,
     attachments: Attachments = (),
@@ -252,10 +254,10 @@ async def reply_to_message(
     """
     original = await call.providers.mailbox.read(call.about, message_id, account=account)
     mail = reply_to(original, body, message_id=message_id_of(call), reply_all=False, to=to)
-    mail = mail.model_copy(update={"cc": cc, "subject": subject or mail.subject})
+    mail = mail.model_copy(update={"cc": cc, "bcc": bcc, "subject": subject or mail.subject})
     files = await files_of(call, attachments)
     sent = await call.providers.mailbox.send(call.about, mail, files=files, touching=call.touching, account=account)
-    text = f"The answer was sent to {', '.join((*mail.to, *mail.cc))}."
+    text = f"The answer was sent to {', '.join((*mail.to, *mail.cc, *mail.bcc))}."
     return Reply(content=text, data={"action": "reply", "reply": sent})
 
 
