@@ -266,6 +266,26 @@ def test_a_number_is_read_with_its_signs(cell: str, number: float | None) -> Non
     assert number_of(cell) == number
 
 
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        (["1.234,50 €", "2.000", "-12,5"], "number, -12.5 to 2,000, sum 3,222"),
+        (["1.234.567", "5"], "number, 5 to 1,234,567, sum 1,234,572"),
+        (["0,25", "0,5"], "number, 0.25 to 0.5, sum 0.75"),
+        (["1.234", "2.000"], "number, 1.234 to 2, sum 3.234"),
+        (["1,234.5", "2,000"], "number, 1,234.5 to 2,000, sum 3,234.5"),
+        (["1.5", "2,5"], "text, 2 different, 1 of them numbers"),
+    ],
+    ids=["euros", "thousands", "shares", "points", "dollars", "both"],
+)
+def test_a_table_is_read_with_the_decimal_sign_that_it_writes(cells: list[str], told: str) -> None:
+    table = table_in("\n".join(["place;amount", *(f"p{number};{cell}" for number, cell in enumerate(cells))]))
+
+    assert table is not None
+    assert f"- amount: {told}" in described(table)
+    assert ("decimals behind a comma" in described(table)) == table.has_decimal_comma
+
+
 @pytest.mark.spec("B24")
 def test_of_a_chart_only_figures_words_and_a_few_choices_are_taken() -> None:
     given = {

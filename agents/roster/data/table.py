@@ -9,13 +9,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-_NUMBER = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_NUMBER: Final = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?")
+# Signs that are told apart by their places only: 12,345 may be either, 12,34 and 1.234.567 have a decimal comma.
+_WITH_POINT: Final = re.compile(
+    r"""(?x) [-+]? (?:
+        (?: \d{1,3} (?:,\d{3})+ | \d{4,} | 0 ) \.\d+    # 1,234.5  1234.567  0.125
+        | \d+ \. (?!\d{3}\Z) \d+                     # 12.5
+        | \d{1,3} (?:,\d{3}){2,}                      # 1,234,567
+    )"""
+)
+_SWAPPED: Final = str.maketrans(",.", ".,")
 _RULE = re.compile(r"^\|?[\s:|-]+\|?$")
 DELIMITERS: Final = ("\t", ";", "|", ",")
 LEAST_ROWS: Final = 2
 MOST_ROWS: Final = 100_000
 MOST_COLUMNS: Final = 100
 COLUMNS_TOLD: Final = 30
+LOOKED_AT: Final = 1_000
+"""Rows by which it is told how a table writes its numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +36,14 @@ class Table:
 
     def column(self, place: int) -> list[str]:
         return [row[place].strip() for row in self.rows]
+
+    @property
+    def has_decimal_comma(self) -> bool:
+        """Whether 1.234,5 is how it writes its numbers: some can be read in that way only, and none in the other."""
+        cells = [_bare(cell) for row in self.rows[:LOOKED_AT] for cell in row]
+        if any(_WITH_POINT.fullmatch(cell) for cell in cells):
+            return False
+        return any(_WITH_POINT.fullmatch(cell.translate(_SWAPPED)) for cell in cells)
 
 
 def table_in(text: str) -> Table | None:
@@ -44,25 +63,32 @@ def form_of(text: str) -> str:
 
 def described(table: Table) -> str:
     """Rows and columns, and for each column what it holds: range, sum and mean of numbers, the commonest of texts."""
-    lines = [f"{len(table.rows)} rows, {len(table.columns)} columns"]
+    has_comma = table.has_decimal_comma
+    lines = [f"{len(table.rows)} rows, {len(table.columns)} columns{', decimals behind a comma' if has_comma else ''}"]
     for place, name in enumerate(table.columns[:COLUMNS_TOLD]):
-        lines.append(f"- {name}: {_of_column(table.column(place))}")
+        lines.append(f"- {name}: {_of_column(table.column(place), decimal_comma=has_comma)}")
     left = len(table.columns) - COLUMNS_TOLD
     return "\n".join([*lines, f"- and {left} more columns"] if left > 0 else lines)
 
 
-def number_of(text: str) -> float | None:
+def number_of(text: str, *, decimal_comma: bool = False) -> float | None:
     """The number that a cell holds, without currency, percent sign and separators of thousands; None for a text."""
-    bare = text.strip().strip("$€£%").strip()
+    bare = _bare(text)
+    if decimal_comma:
+        bare = bare.translate(_SWAPPED)
     return float(bare.replace(",", "")) if _NUMBER.fullmatch(bare) else None
 
 
-def _of_column(cells: Sequence[str]) -> str:
+def _bare(cell: str) -> str:
+    return cell.strip().strip("$€£%").strip()
+
+
+def _of_column(cells: Sequence[str], *, decimal_comma: bool) -> str:
     filled = [cell for cell in cells if cell]
     missing = f", {len(cells) - len(filled)} empty" if len(filled) < len(cells) else ""
     if not filled:
         return "empty"
-    numbers = [number for cell in filled if (number := number_of(cell)) is not None]
+    numbers = [number for cell in filled if (number := number_of(cell, decimal_comma=decimal_comma)) is not None]
     if len(numbers) == len(filled):
         told = [
             f"sum {_short(sum(numbers))}",
@@ -141,9 +167,10 @@ def _from_lines(text: str) -> Table | None:
 
 def _has_figures(table: Table) -> bool:
     """Whether some column is mostly numbers. Lines of prose with a comma in each have none."""
+    has_comma = table.has_decimal_comma
     for place in range(len(table.columns)):
         cells = table.column(place)
-        if 2 * sum(number_of(cell) is not None for cell in cells) >= len(cells):
+        if 2 * sum(number_of(cell, decimal_comma=has_comma) is not None for cell in cells) >= len(cells):
             return True
     return False
 
