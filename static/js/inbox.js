@@ -54,23 +54,25 @@ function mark() {
 }
 
 let reading = null;
-let again = false;
+let again = null; // the reading after the one underway
 
-// One reading at a time: what changes meanwhile is read once more.
-async function readList() {
-  if (reading) return void (again = true);
+// One reading at a time: what changes meanwhile is read once more, and whoever asked waits for that.
+function readList() {
+  if (reading) return (again ??= reading.then(() => {
+    again = null;
+    return readList();
+  }));
+  reading = readOnce().finally(() => (reading = null));
+  return reading;
+}
+
+async function readOnce() {
   const focused = rows().find((row) => row.contains(document.activeElement))?.dataset.row;
   const isBox = document.activeElement.matches("input");
-  reading = refresh("inbox-list");
-  await reading;
-  reading = null;
+  await refresh("inbox-list");
   mark();
   const row = focused && rowOf(focused); // rows have moved, the reader has not
   if (row) (isBox ? row.querySelector("input") : linkOf(row))?.focus({ preventScroll: true });
-  if (again) {
-    again = false;
-    await readList();
-  }
 }
 
 // ── the pane ──

@@ -4,7 +4,7 @@ import uuid
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.page import asked
 from tests.page.test_approvals import SIZES, faults_of
@@ -68,6 +68,28 @@ def test_the_inbox_lists_the_oldest_first_and_a_card_decides(live_site: Any, per
     expect(row(page, "Send this mail?")).to_contain_text("Approved by you")
     expect(row(page, "Make ticket")).to_contain_text("Denied by you")
     assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
+
+
+def test_the_next_request_is_offered_whatever_was_being_read_when_one_was_decided(
+    live_site: Any, person: Any, visit: Any
+) -> None:
+    alice = person()
+    for at in range(2):
+        open_request(live_site, alice, asked.mail_call(subject=f"Number {at}"), created_at=f"2026-11-20T09:0{at}:00Z")
+    page = visit(alice, viewport=SIZES["wide"]).new_page()
+    page.goto(f"{live_site.base_url}/inbox/")
+    expect(rows(page)).to_have_count(2)
+    held: list[Route] = []
+    page.route("**/inbox/", lambda route: route.continue_() if held else held.append(route))
+    with page.expect_request("**/inbox/"):
+        open_request(live_site, alice, asked.note_call())
+
+    pane(page).get_by_role("button", name="Approve", exact=False).first.click()
+    expect(pane(page)).to_contain_text("Approved by you")
+    held[0].continue_()
+
+    expect(pane(page).get_by_role("button", name="Next request")).to_be_visible()
+    expect(rows(page)).to_have_count(2)
 
 
 @pytest.mark.spec("B3")
