@@ -8,6 +8,7 @@ import { createUploads, filesOf } from "./documents_upload.js";
 import { takeDrops } from "./file_drop.js";
 import { t } from "./i18n.js";
 import { watchInbox } from "./inbox_socket.js";
+import { oneAtATime } from "./one_at_a_time.js";
 import { dress, refresh } from "./server_html.js";
 
 const AT_MOST_EVERY_MS = 700; // reading the list, however much happens
@@ -26,17 +27,12 @@ const isWorking = () => rows().some((row) => row.matches(".is-working, .is-waiti
 
 // ── the list ──
 
-let reading = false;
-let again = false;
 let readAt = -Infinity;
 
-// One reading at a time, and not too often: what changes meanwhile is read once more.
-async function readList() {
-  if (reading) return void (again = true);
-  reading = true;
+// Not too often.
+const readList = oneAtATime(async () => {
   const pause = readAt + AT_MOST_EVERY_MS - performance.now();
   if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
-  again = false;
   readAt = performance.now();
   const focused = document.activeElement;
   const at = focused?.closest("[data-document]");
@@ -44,9 +40,7 @@ async function readList() {
   await refresh("documents-list");
   if (kept) rows().find((row) => row.dataset.document === kept.id)?.querySelector(kept.isMenu ? "[data-menu]" : ".doc-name")?.focus({ preventScroll: true });
   uploads.dropListed(listedIds());
-  reading = false;
-  if (again) await readList();
-}
+});
 
 // ── adding ──
 

@@ -6,6 +6,7 @@ import { t, tn } from "./i18n.js";
 import { BulkBar, BulkDialog } from "./components/bulk.js";
 import { RequestView } from "./components/request_view.js";
 import { titleWith, watchInbox } from "./inbox_socket.js";
+import { oneAtATime } from "./one_at_a_time.js";
 import { createRequests } from "./requests.js";
 import { dress, refresh } from "./server_html.js";
 import { inOurWords } from "./told.js";
@@ -53,27 +54,14 @@ function mark() {
   }
 }
 
-let reading = null;
-let again = null; // the reading after the one underway
-
-// One reading at a time: what changes meanwhile is read once more, and whoever asked waits for that.
-function readList() {
-  if (reading) return (again ??= reading.then(() => {
-    again = null;
-    return readList();
-  }));
-  reading = readOnce().finally(() => (reading = null));
-  return reading;
-}
-
-async function readOnce() {
+const readList = oneAtATime(async () => {
   const focused = rows().find((row) => row.contains(document.activeElement))?.dataset.row;
   const isBox = document.activeElement.matches("input");
   await refresh("inbox-list");
   mark();
   const row = focused && rowOf(focused); // rows have moved, the reader has not
   if (row) (isBox ? row.querySelector("input") : linkOf(row))?.focus({ preventScroll: true });
-}
+});
 
 // ── the pane ──
 
