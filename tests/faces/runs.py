@@ -4,6 +4,7 @@ import json
 import uuid
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
 from agents.engine.chain import link
@@ -68,13 +69,14 @@ def append(execution: Execution, *bodies: Body) -> dict[str, Any]:
                 created_at=now,
             )
         )
-    Event.objects.bulk_create(rows)
     is_final = isinstance(bodies[-1], Complete)
-    if is_final:
-        execution.status, execution.ended_at = "completed", now
-        execution.answer = bodies[-1].answer  # type: ignore[attr-defined]
-        # As with a runner: the numbers of the log's end are written when the run is left.
-        execution.save()
+    with transaction.atomic():  # whoever reads the last event finds the run over
+        Event.objects.bulk_create(rows)
+        if is_final:
+            execution.status, execution.ended_at = "completed", now
+            execution.answer = bodies[-1].answer  # type: ignore[attr-defined]
+            # As with a runner: the numbers of the log's end are written when the run is left.
+            execution.save()
     return {
         "type": "run.events",
         "execution_id": str(execution.id),

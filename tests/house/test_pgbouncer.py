@@ -133,6 +133,7 @@ def test_a_question_is_answered_behind_pgbouncer_with_files_in_a_bucket_and_as_o
     run = until(lambda: ended(api.get(f"executions/{run_id}")), what="the run is over")
     exported = api.text(f"conversations/{conversation}/export?as=markdown")
     until(lambda: house.said("job.ended"), what="a job ran")
+    until(lambda: [one for one in collector.named("job ") if one.trace_id == TRACE_ID], what="a job of it is told")
     of_web, of_worker = house.counted(house.web.port), house.counted(house.metrics_port)
     in_postgres = names_of_sessions()
     assert house.web.process is not None
