@@ -1,10 +1,11 @@
 // What the server says of requests to people, by id, as a signal. The events of a run tell that there is one; what it is
 // about, who may decide and who did, the API tells.
 import { signal } from "../vendor/preact.js";
+import { oneAtATime } from "./one_at_a_time.js";
 
 export function createRequests(api) {
   const known = signal(new Map()); // id → the request as the API tells it
-  const reading = new Map(); // execution id → the promise of its requests
+  const readers = new Map(); // execution id → reads its requests
 
   function put(...requests) {
     const map = new Map(known.value);
@@ -12,10 +13,10 @@ export function createRequests(api) {
     known.value = map;
   }
 
-  // All requests of a run. Who asks while they are read gets the same promise.
+  // All requests of a run, as they are after this was asked: what is read already may be without the newest.
   function loadRun(executionId) {
-    if (!reading.has(executionId)) reading.set(executionId, readRun(executionId).finally(() => reading.delete(executionId)));
-    return reading.get(executionId);
+    if (!readers.has(executionId)) readers.set(executionId, oneAtATime(() => readRun(executionId)));
+    return readers.get(executionId)();
   }
 
   async function readRun(executionId) {

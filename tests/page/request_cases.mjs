@@ -1,6 +1,7 @@
 // Cases for what people are asked: the words, the fields of a call's arguments, what was changed, what is remembered. Run in the browser.
 import { deciders, lateWords, outcome } from "../../static/js/approvals.js";
 import { hasHidden, revealed } from "../../static/js/plain_text.js";
+import { createRequests } from "../../static/js/requests.js";
 import { argumentsOf, draftsOf, faultsByField, fieldsOf } from "../../static/js/schema_fields.js";
 import { conditionOf, faultOf, firstCondition, pathsOf, rememberOf } from "../../static/js/standing.js";
 import { changesOf, folded, lineDiff } from "../../static/js/text_diff.js";
@@ -32,6 +33,18 @@ export const cases = {
   "approvals of one answer of the model make a batch, later ones another"() {
     const { requests } = told([required("a"), required("b"), { type: "hitl_approved", request_id: "a", agent_id: "w" }, { type: "hitl_denied", request_id: "b", agent_id: "w", reason: "No" }, required("c"), required("d", { agent_id: "v" })]);
     equal(requests.map(({ id, batch, status, text }) => [id, batch, status, text]), [["a", "a", "approved", null], ["b", "a", "denied", "No"], ["c", "c", "pending", null], ["d", "d", "pending", null]]);
+  },
+
+  async "what comes while a run's requests are read is read with the next reading, for all who ask meanwhile"() {
+    const answers = [];
+    const requests = createRequests({ listRequests: () => new Promise((answer) => answers.push((...ids) => answer({ results: ids.map((id) => ({ request_id: id })), next: null }))) });
+    const asked = ["first", "second", "third"].map(() => requests.loadRun("run"));
+    answers[0]("a");
+    await asked[0];
+    equal([[...requests.known.value.keys()], answers.length], [["a"], 2]);
+    answers[1]("a", "b");
+    await Promise.all(asked);
+    equal([[...requests.known.value.keys()], answers.length], [["a", "b"], 2]);
   },
 
   "a run that is over waits for no approval"() {
