@@ -7,6 +7,7 @@ import { createUploads } from "./documents_upload.js";
 import { takeDrops } from "./file_drop.js";
 import { t } from "./i18n.js";
 import { watchInbox } from "./inbox_socket.js";
+import { oneAtATime } from "./one_at_a_time.js";
 import { refresh } from "./server_html.js";
 import { ago } from "./when.js";
 
@@ -41,14 +42,11 @@ function Conversations() {
     ${next && html`<p><button type="button" class="button small-button" onClick=${loadMore}>${t("Show more")}</button></p>`}`;
 }
 
-// One reading at a time, and not too often: what changes meanwhile is read once more.
-let timer = null;
-function readDocuments() {
-  timer ??= setTimeout(async () => {
-    await refresh("project-documents");
-    timer = null;
-  }, AT_MOST_EVERY_MS);
-}
+// Not too often.
+const readDocuments = oneAtATime(async () => {
+  await new Promise((resolve) => setTimeout(resolve, AT_MOST_EVERY_MS));
+  await refresh("project-documents");
+});
 
 const uploads = createUploads({
   csrfToken,
