@@ -31,7 +31,7 @@ from agents.loop_state import (
 from agents.middleware.base import Interrupt, Middleware
 from agents.middleware.dangling import mended
 from agents.middleware.default import default_middleware
-from agents.runtime.context import AgentContext
+from agents.runtime.context import LIMIT, AgentContext
 from agents.runtime.streaming import STREAMED
 from agents.runtime.tool_door import ToolReply
 from agents.small import most_tokens
@@ -144,7 +144,7 @@ async def _last_round(context: AgentContext, frame: Frame, state: LoopState) -> 
 
     People are told the limit whatever the model says of it.
     """
-    context.emit(Stage(name="limit", description=state.notice, status=StageStatus.FAILED))
+    context.emit(Stage(name=LIMIT, description=state.notice, status=StageStatus.FAILED))
     state = mended(state, NOT_MADE)
     if state.stopped == "empty" or (state.stopped == OUT_OF_BUDGET and not frame.task.speaks):
         return looped(state, "")

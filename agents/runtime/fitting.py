@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from agents.guardrails.quoting import END, QUOTED
+from agents.tools.clip import clip
 from hyperagent.lib.llm.types import Message, ModelRequest, Role
 
 SHARES: Final = (0.5, 0.25, 0.1)
 """Of all that was to be read, by tries."""
-LEFT_OUT: Final = "\n[… {count} characters were left out here for want of room …]\n"
 LEAST_CHARS: Final = 200
 """A text of which less would be left tells nothing any more."""
 # Marks around what others wrote stay where they are: what stands between them is cut, each text by itself.
@@ -33,23 +33,25 @@ def tries(request: ModelRequest) -> Iterator[ModelRequest]:
 def shortened(request: ModelRequest, share: float) -> ModelRequest | None:
     """With at most `share` (0..1) of its characters: the longest texts lose their middle, all down to one length.
     Instructions, marks, tools and their calls stay whole. None where too little would be left of the texts."""
-    texts = [_MARKS.split(message.content) for message in request.messages]
-    lengths = [len(part) for number in _to_cut(request) for part in texts[number][::2]]
-    room = int(_chars(request) * share) - (_chars(request) - sum(lengths))
-    limit = _most_of_each(lengths, room)
+    begins_with_instructions = bool(request.messages) and request.messages[0].role is Role.SYSTEM
+    first = int(begins_with_instructions)
+    texts = [_MARKS.split(message.content) for message in request.messages[first:]]
+    lengths = [len(part) for parts in texts for part in parts[::2]]
+    whole = _chars(request)
+    limit = _most_of_each(lengths, int(whole * share) - (whole - sum(lengths)))
     if limit < LEAST_CHARS:
         return None
-    messages = list(request.messages)
-    for number in _to_cut(request):
-        parts = [part if place % 2 else _cut(part, limit) for place, part in enumerate(texts[number])]
-        messages[number] = messages[number].model_copy(update={"content": "".join(parts)})
-    return request.model_copy(update={"messages": tuple(messages)})
+    shorter = [
+        message.model_copy(update={"content": "".join(_clipped(parts, limit))})
+        for message, parts in zip(request.messages[first:], texts, strict=True)
+    ]
+    return request.model_copy(update={"messages": (*request.messages[:first], *shorter)})
 
 
-def _to_cut(request: ModelRequest) -> range:
-    """The numbers of the messages that may be cut: all but the instructions that they begin with."""
-    begins_with_instructions = bool(request.messages) and request.messages[0].role is Role.SYSTEM
-    return range(int(begins_with_instructions), len(request.messages))
+def _clipped(parts: Sequence[str], limit: int) -> Iterator[str]:
+    """Every second of the parts is a mark."""
+    for place, part in enumerate(parts):
+        yield part if place % 2 else clip(part, limit)
 
 
 def _chars(request: ModelRequest) -> int:
@@ -68,11 +70,3 @@ def _most_of_each(lengths: Sequence[int], room: int) -> int:
             return each
         room -= length
     return max(lengths, default=0)
-
-
-def _cut(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    kept = limit - len(LEFT_OUT)
-    head = kept * 2 // 3
-    return f"{text[:head]}{LEFT_OUT.format(count=len(text) - kept)}{text[head - kept :]}"

@@ -611,3 +611,15 @@ async def test_a_file_whose_writing_was_interrupted_is_looked_at_and_nobody_is_a
         while end.how == "killed":
             end = await case.drive()
         assert (end.value, workspace.files, case.open_requests) == (False, {"a.md": "x"}, [])
+
+
+@pytest.mark.parametrize("name", ["draft_email", "reply_to_message"])
+def test_a_call_without_hidden_recipients_is_the_same_as_before_there_were_any(name: str) -> None:
+    given = {"message_id": "1", "subject": "Re", "to": ["bob@example.org"], "body": "Yes"}
+    wanted = tools()[name].arguments
+    known = {field: value for field, value in given.items() if field in wanted.model_fields}
+
+    without, hidden = (wanted.model_validate({**known, **more}) for more in ({}, {"bcc": ["ann@example.org"]}))
+
+    assert "bcc" not in without.model_dump(mode="json")
+    assert hidden.model_dump(mode="json")["bcc"] == ["ann@example.org"]

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 _NUMBER: Final = re.compile(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?")
-# Signs that are told apart by their places only: 12,345 may be either, 12,34 and 1.234.567 have a decimal comma.
+# What can be read with a decimal point only: 12,345 and 12.345 may be either.
 _WITH_POINT: Final = re.compile(
     r"""(?x) [-+]? (?:
-        (?: \d{1,3} (?:,\d{3})+ | \d{4,} | 0 ) \.\d+    # 1,234.5  1234.567  0.125
-        | \d+ \. (?!\d{3}\Z) \d+                     # 12.5
-        | \d{1,3} (?:,\d{3}){2,}                      # 1,234,567
+        (?: \d{1,3} (?:,\d{3})+ | \d{4,} | 0 ) \.\d+  # 1,234.5  1234.567  0.125
+        | \d+ \. (?!\d{3}\Z) \d+                    # 12.5
+        | \d{1,3} (?:,\d{3}){2,}                     # 1,234,567
     )"""
 )
 _SWAPPED: Final = str.maketrans(",.", ".,")

@@ -34,6 +34,10 @@ Query = Annotated[str, "In Gmail's search syntax, such as from:bob@example.org s
 Limit = Annotated[int, "How many at most, newest first", Field(ge=1, le=50)]
 Recipients = Annotated[tuple[Address, ...], "Mail addresses, without names", Field(min_length=1, max_length=50)]
 MoreRecipients = Annotated[tuple[Address, ...], "Mail addresses, without names", Field(max_length=50)]
+# Of tools that had none before: without any, a call is the same as then, and so is what people agreed to.
+HiddenRecipients = Annotated[
+    tuple[Address, ...], "Mail addresses, without names", Field(max_length=50, exclude_if=lambda some: not some)
+]
 Body = Annotated[str, "The whole text, with greeting and sign-off", Field(min_length=1, max_length=BODY_CHARS)]
 MessageId = Annotated[str, "The message's id, as a search gives it", Field(min_length=1, max_length=500)]
 Account = Annotated[
@@ -179,7 +183,7 @@ async def draft_email(
     subject: Subject,
     body: Body,
     cc: MoreRecipients = (),
-    bcc: MoreRecipients = (),
+    bcc: HiddenRecipients = (),
     attachments: Attachments = (),
     account: Account = "",
 ) -> Reply:
@@ -242,7 +246,7 @@ async def reply_to_message(
     to: Recipients,
     body: Body,
     cc: MoreRecipients = (),
-    bcc: MoreRecipients = (),
+    bcc: HiddenRecipients = (),
     subject: Annotated[str, "Filled in by itself", Field(pattern=r"^[^\r\n]*$", max_length=SUBJECT_CHARS)] = "",
     quote: Annotated[bool, "Whether the mail that it answers stands below the text"] = True,
     attachments: Attachments = (),
