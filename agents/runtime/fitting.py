@@ -9,10 +9,10 @@ from typing import Final
 
 from agents.guardrails.quoting import END, QUOTED
 from agents.tools.clip import clip
-from hyperagent.lib.llm.types import Message, ModelRequest, Role
+from hyperagent.lib.llm.types import ModelRequest, Role
 
 SHARES: Final = (0.5, 0.25, 0.1)
-"""Of all that was to be read, by tries."""
+"""Of the texts that were to be read, by tries. Instructions and tools are beside them, however long they are."""
 LEAST_CHARS: Final = 200
 """A text of which less would be left tells nothing any more."""
 # Marks around what others wrote stay where they are: what stands between them is cut, each text by itself.
@@ -31,14 +31,13 @@ def tries(request: ModelRequest) -> Iterator[ModelRequest]:
 
 
 def shortened(request: ModelRequest, share: float) -> ModelRequest | None:
-    """With at most `share` (0..1) of its characters: the longest texts lose their middle, all down to one length.
+    """With at most `share` (0..1) of its texts: the longest of them lose their middle, all down to one length.
     Instructions, marks, tools and their calls stay whole. None where too little would be left of the texts."""
     begins_with_instructions = bool(request.messages) and request.messages[0].role is Role.SYSTEM
     first = int(begins_with_instructions)
     texts = [_MARKS.split(message.content) for message in request.messages[first:]]
     lengths = [len(part) for parts in texts for part in parts[::2]]
-    whole = _chars(request)
-    limit = _most_of_each(lengths, int(whole * share) - (whole - sum(lengths)))
+    limit = _most_of_each(lengths, int(share * sum(lengths)))
     if limit < LEAST_CHARS:
         return None
     shorter = [
@@ -54,18 +53,10 @@ def _clipped(parts: Sequence[str], limit: int) -> Iterator[str]:
         yield part if place % 2 else clip(part, limit)
 
 
-def _chars(request: ModelRequest) -> int:
-    return sum(map(_chars_of, request.messages)) + sum(tool.chars for tool in request.tools)
-
-
-def _chars_of(message: Message) -> int:
-    return len(message.content) + sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
-
-
 def _most_of_each(lengths: Sequence[int], room: int) -> int:
     """The greatest length to which all of these can be cut so that together they have room; 0 if there is none."""
     for place, length in enumerate(sorted(lengths)):
-        each = max(0, room) // (len(lengths) - place)
+        each = room // (len(lengths) - place)
         if length > each:
             return each
         room -= length

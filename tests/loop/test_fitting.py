@@ -49,7 +49,8 @@ def test_the_longest_texts_lose_their_middle_and_all_else_stays(share: float) ->
     shorter = shortened(asked, share)
 
     assert shorter is not None
-    assert chars(shorter) <= share * chars(asked) + len(call.arguments)
+    rules = len(RULES.content)
+    assert chars(shorter) - rules <= share * (chars(asked) - rules)
     assert shorter.messages[:3] == asked.messages[:3]
     for before, after in zip(asked.messages[3:], shorter.messages[3:], strict=True):
         assert after.content[:6] == before.content[:6]
@@ -83,6 +84,14 @@ def test_what_others_wrote_stays_between_its_marks(share: float) -> None:
         assert MARK_BEGINS not in outside[begin + 1 : end]
         outside = outside[:begin] + outside[end + len(MARK_ENDS) :]
     assert outside == "Question?\n\n" + "\n\nand:\n" * 3 + "\n\nAnswer now."
+
+
+def test_long_instructions_are_no_reason_not_to_ask_again() -> None:
+    asked = request(RULES.model_copy(update={"content": "Rules. " * 4_000}), user("z" * 6_000))
+
+    lengths = [len(one.messages[1].content) for one in tries(asked)]
+
+    assert lengths == [6_000, 3_000, 1_500, 600]
 
 
 def test_where_nothing_would_be_left_it_is_not_asked_again() -> None:
