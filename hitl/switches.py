@@ -45,7 +45,9 @@ def throw(by: User, *, scope: SwitchScope, target: str = "", reason: str) -> Swi
         name, message = next(iter(faults.items()))
         raise Refused("invalid", f"{name}: {message}", fields={name: [words] for name, words in faults.items()})
     with transaction.atomic():
-        switch, is_new = Switch.objects.select_related("thrown_by", "lifted_by").get_or_create(
+        # Locked: one that somebody is just lifting is waited for, and then it is another.
+        standing = Switch.objects.select_for_update(of=("self",)).select_related("thrown_by", "lifted_by")
+        switch, is_new = standing.get_or_create(
             scope=scope, target=named, lifted_at=None, defaults={"reason": reason, "thrown_by": by}
         )
         if is_new:

@@ -22,6 +22,9 @@ from hyperagent.lib.read_only_admin import link_to, link_to_id
 
 
 class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
+    was = forms.CharField(required=False, widget=forms.HiddenInput)
+    """When it was changed last, as the page was shown: what another administrator wrote since is not undone."""
+
     class Meta:
         model = Policy
         fields = (
@@ -35,8 +38,15 @@ class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
             ),
         }
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk is not None:
+            self.initial["was"] = self.instance.changed_at.isoformat()
+
     def clean(self) -> dict[str, Any]:
         given: dict[str, Any] = super().clean() or {}
+        if given.get("was") and given["was"] != self.initial.get("was"):
+            raise ValidationError(_("Somebody changed this policy since the page was shown. Load it again and look."))
         fault = named_fault(given.get("approver_kind", ""), given.get("approvers") or ())
         if fault:
             self.add_error("approvers", fault)
@@ -57,7 +67,7 @@ class PolicyAdmin(QuickListAdmin):
     ordering = ("position", "id")
     autocomplete_fields = ("approvers", "for_person")
     fieldsets = (
-        (None, {"fields": ("name", "position", "is_enabled")}),
+        (None, {"fields": ("name", "position", "is_enabled", "was")}),
         (_("Which calls it is about"), {"fields": ("tool", "risk", "agent_name")}),
         (_("In whose runs"), {"fields": ("for_group", "for_person")}),
         (_("What becomes of them"), {"fields": ("action", "allow_rules")}),

@@ -33,6 +33,8 @@ from hyperagent.lib.read_only_admin import ReadOnlyAdmin, UnchangedAdmin
 from hyperagent.lib.refusals import NotThere, Refused
 
 WHAT = {ADDITION: _("added"), CHANGE: _("changed"), DELETION: _("deleted"), LOOKED: _("looked")}
+# What is left on the page as it was shown stays as it is now, whoever changed it meanwhile.
+RIGHTS = ("is_active", "is_staff", "is_superuser", "groups", "user_permissions")
 # Without one of these somebody is no administrator any more, or not with all rights.
 ENDING = ("is_active", "is_staff", "is_superuser")
 # What Django's own pages of people say, and its catalogues of other languages do not have yet.
@@ -81,6 +83,12 @@ class UserChange(UserChangeForm):  # type: ignore[type-arg]
         model = User
         fields = "__all__"
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        tells_what_was_shown = not self.is_bound or self.add_initial_prefix("is_active") in self.data
+        for name in self.fields.keys() & set(RIGHTS):
+            self.fields[name].show_hidden_initial = tells_what_was_shown
+
     def clean_email(self) -> str:
         """One that the account has already stays."""
         email: str = self.cleaned_data["email"]
@@ -91,6 +99,9 @@ class UserChange(UserChangeForm):  # type: ignore[type-arg]
     def clean(self) -> dict[str, Any]:
         typed: dict[str, Any] = super().clean() or self.cleaned_data
         before = User.objects.get(pk=self.instance.pk)
+        for name in typed.keys() & set(RIGHTS) - set(self.changed_data):
+            held = getattr(before, name)
+            typed[name] = held if isinstance(held, bool) else held.all()
         if before.is_active and typed.get("is_active") is False and self.by == before:
             raise ValidationError(_("You cannot deactivate yourself. Ask another administrator to do it."))
         ends = any(getattr(before, flag) and typed.get(flag) is False for flag in ENDING)
@@ -179,13 +190,11 @@ class UserAdmin(QuickListAdmin, PermissionsInWords, StockUserAdmin):  # type: ig
             self.delete_model(request, user)
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
-        turns = change and "is_active" in form.changed_data
-        before = User.objects.get(pk=obj.pk).roles() if change else [Role.USER]
-        if turns:
-            # The verb does it, with all that belongs to it.
-            obj.is_active = not obj.is_active
+        before = User.objects.get(pk=obj.pk) if change else obj
+        # The verb turns it, with all that belongs to it.
+        turns, obj.is_active = before.is_active != obj.is_active, before.is_active
+        form.roles_before = set(before.roles()) if change else {Role.USER}
         super().save_model(request, obj, form, change)
-        form.roles_before = set(before)
         if change and not obj.is_staff:
             people.revoke_invitations_by(obj)
         if turns:

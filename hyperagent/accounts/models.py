@@ -14,6 +14,7 @@ from django.db import models
 from django.db.models.functions import Lower, Now
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from hyperagent.accounts import (  # noqa: F401 (Django looks for tables here)
@@ -25,8 +26,9 @@ from hyperagent.accounts import (  # noqa: F401 (Django looks for tables here)
 from hyperagent.accounts.addresses import check_address, plain_name
 from hyperagent.accounts.limits import Door, SubjectKind
 from hyperagent.accounts.quotas import Quota, Work
-from hyperagent.accounts.scopes import GROUP_ROLES, Role, Scope, UserKind, roles_of
+from hyperagent.accounts.scopes import GROUP_ROLES, OF_ADMINISTRATORS, Role, Scope, UserKind, roles_of
 from hyperagent.lib.languages import LANGUAGES
+from hyperagent.lib.refusals import NotAllowed
 
 EMAIL_TAKEN = _("This e-mail address cannot be registered. If it is yours, sign in or reset its password.")
 
@@ -70,8 +72,14 @@ class UserManager(BaseUserManager["User"]):
 
     def hold(self, user_id: uuid.UUID) -> "User":
         """The row, locked until the caller's transaction ends: of two that look whether there is room for one more, the
-        second sees what the first made. What refers to the row is written all the while."""
-        return self.select_for_update(no_key=True).get(pk=user_id)
+        second sees what the first made. What refers to the row is written all the while.
+
+        Raises NotAllowed where the account was deleted meanwhile: what came after its end would never be erased.
+        """
+        held = self.select_for_update(no_key=True).filter(pk=user_id, deleted_at=None).first()
+        if held is None:
+            raise NotAllowed("deleted", gettext("This account is deleted: nothing is stored for it any more."))
+        return held
 
     def get_by_natural_key(self, username: str | None) -> "User":
         return self.with_email(username or "").get()
@@ -137,6 +145,15 @@ class User(AbstractBaseUser, PermissionsMixin):
         """Whoever writes it: nobody's name turns the writing of a page around, or is made of nothing."""
         self.display_name = plain_name(self.display_name)
         super().save(*args, **kwargs)
+
+    def has_perm(self, perm: str, obj: Any = None) -> bool:
+        """What the role of an administrator brings, besides what Django keeps row by row."""
+        brought = self.is_active and self.is_staff and perm in OF_ADMINISTRATORS
+        return brought or super().has_perm(perm, obj)
+
+    def has_module_perms(self, app_label: str) -> bool:
+        is_brought = any(perm.partition(".")[0] == app_label for perm in OF_ADMINISTRATORS)
+        return (self.is_active and self.is_staff and is_brought) or super().has_module_perms(app_label)
 
     def roles(self) -> list[Role]:
         """One query."""

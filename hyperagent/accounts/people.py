@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 import structlog
 from django.contrib.auth.models import Group
@@ -38,6 +38,18 @@ class Locked:
 
     user: User
     by: User | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ticks:
+    """Of a list of which some were ticked when it was shown, and others when it was sent."""
+
+    shown: frozenset[Any]
+    sent: frozenset[Any]
+
+    def turned(self, held: Collection[Any]) -> frozenset[Any]:
+        """What is held now, with what was ticked and without what was unticked: what others changed meanwhile stays."""
+        return (frozenset(held) | (self.sent - self.shown)) - (self.shown - self.sent)
 
 
 def set_roles(by: User | None, user_id: uuid.UUID, roles: Collection[Role]) -> User:
@@ -92,6 +104,37 @@ def set_both(
             set_groups(by, user_id, group_ids)
         if roles is not None:
             set_roles(by, user_id, roles)
+
+
+def turn(by: User | None, user_id: uuid.UUID, *, roles: Ticks, group_ids: Ticks) -> None:
+    """`set_both` for who looked at them a while ago and turned some."""
+    with transaction.atomic():
+        user = hold(by, user_id).user
+        held = plain_groups().filter(user=user).values_list("pk", flat=True)
+        set_both(by, user_id, roles=roles.turned(user.roles()), group_ids=group_ids.turned(held))
+
+
+def set_all_rights(by: User | None, user_id: uuid.UUID, has_them: bool) -> User:
+    """Gives an administrator all rights, or takes them: whoever has them can set anybody's password, and so sign in as
+    anybody. Twice is as once.
+
+    Raises NotThere; NotAllowed for whoever has not got them; Conflict for who is no administrator, and for the last.
+    """
+    with transaction.atomic():
+        locked = hold(by, user_id)
+        user = locked.user
+        if locked.by is not None and not locked.by.is_superuser:
+            raise NotAllowed("not_yours", _("Only an administrator with all rights may give or take them."))
+        if user.is_superuser == has_them:
+            return user
+        if has_them and not (user.is_staff and user.is_active):
+            raise Conflict("no_administrator", _("Only an active administrator can have all rights."))
+        if not has_them and (reason := why_last(user)):
+            raise Conflict("last_administrator", reason)
+        user.is_superuser = has_them
+        user.save(update_fields=["is_superuser"])
+        tell(AuditKind.ROLE_GIVEN if has_them else AuditKind.ROLE_TAKEN, by, user, role="all rights")
+    return user
 
 
 def deactivate(by: User | None, user_id: uuid.UUID) -> User:
@@ -161,8 +204,10 @@ def why_last(user: User) -> str | None:
     """Why this person has to stay an administrator, a sentence for people; None if they need not."""
     others = User.objects.filter(is_active=True, kind=UserKind.PERSON).exclude(pk=user.pk)
     is_last = user.is_staff and not user.is_service and not others.filter(is_staff=True).exists()
-    if is_last or (user.is_superuser and not others.filter(is_superuser=True).exists()):
+    if is_last:
         return _("This is the last administrator. Make somebody else one first.")
+    if user.is_superuser and not others.filter(is_superuser=True).exists():
+        return _("This is the last administrator with all rights. Give them to another administrator first.")
     return None
 
 

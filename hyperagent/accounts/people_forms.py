@@ -1,5 +1,6 @@
 """The forms of the pages about people: what is typed, bounded. Whether it is right is for the verbs to say."""
 
+from collections.abc import Collection
 from datetime import UTC, date, datetime, time
 from typing import Any
 
@@ -11,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from hyperagent.accounts import service_accounts
 from hyperagent.accounts.forms import SCOPE_LABELS, PlainForm
 from hyperagent.accounts.models import User
-from hyperagent.accounts.people import plain_groups
+from hyperagent.accounts.people import Ticks, plain_groups
 from hyperagent.accounts.people_reading import PersonState
 from hyperagent.accounts.scopes import SERVICE_SCOPES, Role, Scope, UserKind
 from hyperagent.accounts.tokens import TOKEN_LIFETIME
@@ -73,7 +74,26 @@ class _WithRoles(_WithGroups):
 
 
 class PersonForm(_WithRoles):
-    """What somebody may, and where they belong."""
+    """What somebody may, and where they belong; with what both were when the page was shown."""
+
+    shown = forms.JSONField(required=False, widget=forms.HiddenInput)
+
+    def ticks(self, *, roles: Collection[Role], group_ids: Collection[int]) -> tuple[Ticks, Ticks]:
+        """Of roles and groups. The arguments stand for what was shown, where the page does not say."""
+        told = self.cleaned_data.get("shown")
+        told = told if isinstance(told, dict) else {}
+        names, numbers = (_listed(told.get(name)) for name in ("roles", "groups"))
+        had = roles if names is None else [role for role in Role if role.value in names]
+        were_in = group_ids if numbers is None else [number for number in numbers if isinstance(number, int)]
+        sent = {Role(name) for name in self.cleaned_data["roles"]} | {Role.USER}
+        return (
+            Ticks(frozenset(had) | {Role.USER}, frozenset(sent)),
+            Ticks(frozenset(were_in), frozenset(self.group_ids())),
+        )
+
+
+def _listed(told: Any) -> list[Any] | None:
+    return told if isinstance(told, list) else None
 
 
 class InviteForm(_WithRoles):

@@ -126,6 +126,10 @@ class PersonPage(ForAdministrators):
         if verb == "deactivate":
             said = _("Deactivated. What they had going is stopped.")
             self.tried(lambda: people.deactivate(by, person_id), said)
+        elif verb in ("give-all", "take-all"):
+            gives = verb == "give-all"
+            said = _("They have all rights now.") if gives else _("They have all rights no more.")
+            self.tried(lambda: people.set_all_rights(by, person_id, gives), said)
         elif verb == "activate":
             said = _("Activated. Their tokens are gone, and what was paused stays so until they resume it.")
             self.tried(lambda: people.activate(by, person_id), said)
@@ -139,23 +143,25 @@ class PersonPage(ForAdministrators):
         one = shown(User.objects.filter(pk=user.pk))[0]
         is_own, by = user.pk == person(self.request).pk, person(self.request)
         may = by.is_superuser or not user.is_superuser
-        initial = {"roles": [role.value for role in one.roles], "groups": [group.pk for group in one.groups]}
+        held = {"roles": [role.value for role in one.roles], "groups": [group.pk for group in one.groups]}
         context = {
             "tab": "people",
             "one": one,
-            "form": form or PersonForm(initial=initial),
+            "form": form or PersonForm(initial={**held, "shown": held}),
             "tokens": usable_tokens(user),
             "programs": User.objects.filter(service_account__owner=user, deleted_at=None).order_by("display_name"),
             "is_own": is_own,
             "may": may,
+            "gives_all": by.is_superuser and user.is_staff and user.is_active,
             "why_last": closing.why_not(user),
         }
         return render(self.request, "people/person.html", context, status=400 if form else 200)
 
 
 def _save(by: User, user: User, form: PersonForm) -> None:
-    roles = [Role(name) for name in form.cleaned_data["roles"]]
-    people.set_both(by, user.pk, roles=roles, group_ids=form.group_ids())
+    now = shown(User.objects.filter(pk=user.pk))[0]
+    roles, groups = form.ticks(roles=now.roles, group_ids=[group.pk for group in now.groups])
+    people.turn(by, user.pk, roles=roles, group_ids=groups)
 
 
 class Groups(ForAdministrators):

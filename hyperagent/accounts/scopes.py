@@ -37,6 +37,18 @@ SERVICE_SCOPES = tuple(scope for scope in Scope if scope is not Scope.APPROVE)
 # These roles are Django groups of the same name. The administrator is `User.is_staff`, and every person is a user.
 GROUP_ROLES = (Role.REVIEWER, Role.AUDITOR)
 
+# Of Django's permissions, those that the role of an administrator brings. Not those by which one could sign in as
+# somebody else or read what others said: to change accounts, to remove second factors, to read content.
+OF_ADMINISTRATORS = frozenset({
+    "accounts.view_user", "accounts.delete_user",
+    "accounts.view_apitoken", "accounts.change_apitoken",
+    "accounts.view_loginattempt", "accounts.view_provideridentity", "mfa.view_authenticator",
+    "accounts.view_userquota", "accounts.add_userquota", "accounts.change_userquota", "accounts.delete_userquota",
+    "accounts.view_budget", "accounts.add_budget", "accounts.change_budget", "accounts.delete_budget",
+    "agents.view_modelprice", "agents.add_modelprice",
+    "conversations.change_share",
+})  # fmt: skip
+
 
 def person_scopes(*, is_staff: bool) -> frozenset[Scope]:
     """Everything that a person may do, and so the most that a token of theirs may be given."""

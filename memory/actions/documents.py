@@ -94,6 +94,7 @@ def _size_of(file: IO[bytes]) -> int:
 def _stored(fresh: Document, groups: Sequence[Group]) -> tuple[Document, bool]:
     for _try in range(_TRIES):
         with transaction.atomic():
+            User.objects.hold(fresh.owner_id)
             # Waits for another transaction that is just adding the same bytes.
             Document.objects.bulk_create([fresh], ignore_conflicts=True)
             found = Document.objects.select_for_update().filter(owner=fresh.owner_id, sha256=fresh.sha256).first()

@@ -19,6 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from hyperagent.accounts.metering import take
+from hyperagent.accounts.models import User
 from hyperagent.accounts.quotas import Work
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.outage import or_undo
@@ -347,6 +348,7 @@ def _put(
     kept = keeping.stored(may.holder, content)
     try:
         with or_undo(lambda: storage.remove(kept.stored_as)), transaction.atomic():
+            User.objects.hold(writer.user_id)
             keeping.lock(may.holder)
             file = _file(place, path)
             current = file if file is not None and file.deleted_at is None else None

@@ -261,3 +261,35 @@ def test_the_groups_that_are_roles_are_neither_renamed_nor_deleted_in_admin(
 
     assert deleted.status_code == 403
     assert alice.roles() == [Role.USER, Role.AUDITOR]
+
+
+@pytest.mark.threat("T25")
+def test_an_older_page_of_a_person_brings_nothing_back(alice: Any, roots_page: Client, root: User) -> None:
+    people.set_roles(root, alice.pk, [Role.ADMINISTRATOR])
+    shown = {"initial-is_active": "True", "initial-is_staff": "True", "initial-is_superuser": "False"}
+    people.deactivate(root, alice.pk)
+    people.set_roles(root, alice.pk, [])
+
+    typed = {"email": alice.email, "display_name": "Alicia", "is_active": "on", "is_staff": "on"}
+    page = roots_page.get(f"{PEOPLE}{alice.pk}/change/").content.decode()
+    roots_page.post(f"{PEOPLE}{alice.pk}/change/", {**typed, **shown})
+
+    alice.refresh_from_db()
+    assert (alice.display_name, alice.is_active, alice.is_staff) == ("Alicia", False, False)
+    assert 'name="initial-is_active"' in page
+
+
+def test_the_role_of_an_administrator_opens_what_it_needs_and_no_way_into_other_accounts(alice: Any, bob: Any) -> None:
+    page = Client()
+    page.force_login(bob)
+    lists = ("user", "userquota", "apitoken", "loginattempt", "budget")
+
+    opened = {name: page.get(f"/admin/accounts/{name}/").status_code for name in lists}
+    given = page.post("/admin/accounts/userquota/add/", {"quota": "runs_per_hour", "user": alice.pk, "amount": 5})
+
+    assert set(opened.values()) == {200}
+    assert given.status_code == 302, given.content
+    for address in ("password/", "change/"):
+        answer = page.post(f"{PEOPLE}{alice.pk}/{address}", {"email": "x@example.org", "password1": "z" * 20})
+        assert answer.status_code == 403
+    assert "remove_all" not in page.get("/admin/mfa/authenticator/").content.decode()

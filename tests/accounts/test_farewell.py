@@ -1,10 +1,12 @@
 """The end of an account: who may, what goes, what stays without a name, and that it comes to an end."""
 
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import transaction
 from django.test import Client
 
 from agents.engine.states import ExecutionStatus
@@ -20,7 +22,11 @@ from hyperagent.accounts.people_models import Invitation
 from hyperagent.accounts.tokens import user_for_token
 from hyperagent.audit.models import AuditEvent
 from hyperagent.lib.refusals import Conflict, NotAllowed
+from memory.actions import documents
+from memory.kinds import WorkspaceScope
 from memory.models import Document, Project
+from memory.workspaces import files, keeping
+from memory.workspaces.places import Place
 from tests.accounts.conftest import PASSWORD
 from tests.accounts.keeping import SECRET, keep_something_of, tables_with
 from tests.hitl.asking import ask
@@ -209,3 +215,27 @@ def test_an_administrator_deletes_alice_with_her_documents_the_same_way(
     assert tables_with(SECRET) == {}
     assert tables_with("alice@example.org") == {}
     assert page.get(f"/admin/accounts/user/{alice.pk}/delete/").status_code == 403
+
+
+@pytest.mark.spec("S148")
+def test_what_was_on_its_way_when_the_account_was_deleted_is_not_stored(
+    alice: Any, monkeypatch: Any, django_capture_on_commit_callbacks: Any
+) -> None:
+    kept = keeping.stored
+
+    def kept_while_she_leaves(*given: Any) -> Any:
+        with django_capture_on_commit_callbacks(execute=True):
+            closing.close(User.objects.get(pk=alice.pk), by=alice)
+            closing.erase(alice.pk)
+        return kept(*given)
+
+    monkeypatch.setattr(keeping, "stored", kept_while_she_leaves)
+    with pytest.raises(NotAllowed, match="deleted"):
+        files.write(alice.pk, Place(WorkspaceScope.USER, alice.pk), "late.txt", b"Late words.")
+    with pytest.raises(NotAllowed, match="deleted"):
+        documents.add(alice, io.BytesIO(b"Late words."), filename="late.txt")
+    with pytest.raises(NotAllowed, match="deleted"), transaction.atomic():
+        User.objects.hold(alice.pk)
+
+    assert stored() == []
+    assert not Document.objects.exists()

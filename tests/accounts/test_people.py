@@ -1,5 +1,6 @@
 """People of a company: who is there, what they may, where they belong; by page and API, for administrators alone."""
 
+import json
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group
+from django.core.management import call_command
 from django.db import transaction
 from django.test import Client
 
@@ -303,3 +305,48 @@ def test_everybody_sees_their_own_roles_and_groups(alice: Any, bob: Any, alices_
 
     assert "Auditor" in shown
     assert "Legal" in shown
+
+
+@pytest.mark.spec("B21")
+@pytest.mark.threat("T25")
+def test_a_page_that_was_shown_a_while_ago_changes_only_what_was_ticked_on_it(
+    alice: Any, bob: Any, bobs_page: Client
+) -> None:
+    legal, sales = people_groups.make(bob, "Legal"), people_groups.make(bob, "Sales")
+    people.set_both(bob, alice.pk, roles=[Role.ADMINISTRATOR, Role.AUDITOR], group_ids=[legal.pk])
+    shown = bobs_page.get(f"/people/{alice.pk}/").context["form"].initial["shown"]
+
+    people.set_both(bob, alice.pk, roles=[Role.REVIEWER], group_ids=[])
+    sent = {"verb": "save", "shown": json.dumps(shown), "roles": ["administrator"], "groups": [legal.pk, sales.pk]}
+    bobs_page.post(f"/people/{alice.pk}/", sent)
+
+    alice = User.objects.get(pk=alice.pk)
+    assert alice.roles() == [Role.USER, Role.REVIEWER]
+    assert list(alice.groups.exclude(name="reviewer")) == [sales]
+
+
+@pytest.mark.spec("B21")
+def test_all_rights_are_given_and_taken_by_who_has_them_and_the_last_with_them_stays(
+    alice: Any, bob: Any, bobs_page: Client
+) -> None:
+    root = User.objects.create(email="root@example.org", is_staff=True, is_superuser=True)
+    roots_page = Client()
+    roots_page.force_login(root)
+    bobs = f"/people/{bob.pk}/"
+
+    with pytest.raises(Conflict, match="last administrator with all rights"):
+        people.deactivate(None, root.pk)
+    by_himself = bobs_page.post(bobs, {"verb": "give-all"}, follow=True)
+    to_alice = roots_page.post(f"/people/{alice.pk}/", {"verb": "give-all"}, follow=True)
+    roots_page.post(bobs, {"verb": "give-all"})
+    has_them = User.objects.get(pk=bob.pk).is_superuser
+    bobs_page.post(f"/people/{root.pk}/", {"verb": "take-all"})
+    call_command("give_all_rights", "root@example.org")
+    bobs_page.post(f"/people/{root.pk}/", {"verb": "deactivate"})
+
+    assert "Only an administrator with all rights may give" in by_himself.content.decode()
+    assert "Only an active administrator can have all rights." in to_alice.content.decode()
+    assert has_them
+    assert list(User.objects.filter(is_active=True, is_superuser=True)) == [bob]
+    assert [row[2]["role"] for row in told("role.given")] == ["all rights", "all rights"]
+    assert [row[2]["role"] for row in told("role.taken")] == ["all rights"]

@@ -496,6 +496,24 @@ def test_a_policy_that_nobody_could_fulfil_is_refused(bob: Any, admin_user: Any,
 
 
 @pytest.mark.spec("B4")
+def test_an_older_page_of_a_policy_does_not_loosen_what_another_administrator_tightened(
+    admin_user: Any, client_of: ClientOf
+) -> None:
+    policy = Policy.objects.create(name="mails", action="ask", allow_rules=True)
+    address, client = f"/admin/hitl/policy/{policy.pk}/change/", client_of(admin_user)
+    shown = client.get(address).context["adminform"].form
+    typed = {"name": "Mails", "position": "1", "is_enabled": "on", "action": "ask", "approver_kind": "self"}
+
+    Policy.objects.get(pk=policy.pk).save()
+    late = client.post(address, {**typed, "allow_rules": "on", "was": shown["was"].value()})
+    fresh = client.post(address, {**typed, "was": client.get(address).context["adminform"].form["was"].value()})
+
+    assert "Somebody changed this policy since the page was shown" in content(late)
+    assert fresh.status_code == 302
+    assert (Policy.objects.get().name, Policy.objects.get().allow_rules) == ("Mails", False)
+
+
+@pytest.mark.spec("B4")
 def test_a_policy_is_made_about_the_runs_of_a_group_or_of_a_person_and_not_of_both(
     alice: Any, admin_user: Any, client_of: ClientOf, django_assert_max_num_queries: Any
 ) -> None:

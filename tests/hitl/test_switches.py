@@ -3,12 +3,13 @@
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
 import pytest
 from asgiref.sync import sync_to_async
-from django.db import IntegrityError, connection, connections
+from django.db import IntegrityError, connection, connections, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
@@ -18,6 +19,8 @@ from hitl.models import Switch
 from hitl.policy_sql import OWNER_GONE, thrown
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
+from tests.at_once import elsewhere, somebody_waits
+from tests.house.waiting import until
 
 Connect = Callable[[], Awaitable[psycopg.AsyncConnection[Any]]]
 SWITCHES = "/api/v1/hitl/switches"
@@ -248,3 +251,20 @@ def test_the_list_costs_the_same_number_of_queries_however_long_it_is(
 def test_a_switch_that_never_was_cannot_be_lifted(bob: Any) -> None:
     with pytest.raises(NotThere):
         switches.lift(bob, uuid.uuid4())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_switch_that_is_thrown_while_somebody_lifts_it_is_thrown(bob: Any, alice: Any) -> None:
+    alice.is_staff = True
+    alice.save()
+    first = switches.throw(alice, scope=ALL, reason="Stop.")
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            switches.lift(alice, first.id)
+            thrown_again = pool.submit(elsewhere, lambda: switches.throw(bob, scope=ALL, reason="Still."))
+            until(somebody_waits, what="the second administrator")
+        second = thrown_again.result(20)
+
+    assert (second.id != first.id, second.reason) == (True, "Still.")
+    assert Switch.objects.thrown().get() == second

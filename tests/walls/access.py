@@ -288,14 +288,14 @@ ws/inbox/                             person   cancel steer intervene respond ac
 # Of each table that the admin has pages for: who may look at its lists and rows, and who may do what else. A star:
 # they see the list, and in it only what is theirs; another's row is as one that does not exist.
 ADMIN: Final = """
-accounts.ApiToken            look: rights
-accounts.LoginAttempt        look: rights
-accounts.ProviderIdentity    look: rights
-mfa.Authenticator            look: rights
-accounts.Budget              look: rights          add: rights  change: rights  delete: rights
+accounts.ApiToken            look: staff
+accounts.LoginAttempt        look: staff
+accounts.ProviderIdentity    look: staff
+mfa.Authenticator            look: staff
+accounts.Budget              look: staff           add: staff   change: staff   delete: staff
 accounts.Purse               look: staff
-accounts.User                look: rights          add: rights  change: rights  delete: rights
-accounts.UserQuota           look: rights          add: rights  change: rights  delete: rights
+accounts.User                look: staff           add: rights  change: rights  delete: staff
+accounts.UserQuota           look: staff           add: staff   change: staff   delete: staff
 admin.LogEntry               look: auditor staff
 accounts.Letter              look: staff
 agents.AgentExecution        look: staff
@@ -309,7 +309,7 @@ agents.MailAccount           look: staff
 agents.McpServer             look: staff
 agents.McpTool               look: staff
 agents.ModelCall             look: staff
-agents.ModelPrice            look: rights          add: rights
+agents.ModelPrice            look: staff           add: staff
 agents.Runner                look: staff
 agents.SandboxSession        look: staff
 agents.SandboxSnapshot       look: staff
