@@ -40,9 +40,7 @@ GROUP_ROLES = (Role.REVIEWER, Role.AUDITOR)
 # Of Django's permissions, those that the role of an administrator brings. Not those by which one could sign in as
 # somebody else or read what others said: to change accounts, to remove second factors, to read content.
 OF_ADMINISTRATORS = frozenset({
-    "accounts.view_user", "accounts.delete_user",
-    "accounts.view_apitoken", "accounts.change_apitoken",
-    "accounts.view_loginattempt", "accounts.view_provideridentity", "mfa.view_authenticator",
+    "accounts.view_user", "accounts.delete_user", "mfa.view_authenticator",
     "accounts.view_userquota", "accounts.add_userquota", "accounts.change_userquota", "accounts.delete_userquota",
     "accounts.view_budget", "accounts.add_budget", "accounts.change_budget", "accounts.delete_budget",
     "agents.view_modelprice", "agents.add_modelprice",

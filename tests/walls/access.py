@@ -288,9 +288,9 @@ ws/inbox/                             person   cancel steer intervene respond ac
 # Of each table that the admin has pages for: who may look at its lists and rows, and who may do what else. A star:
 # they see the list, and in it only what is theirs; another's row is as one that does not exist.
 ADMIN: Final = """
-accounts.ApiToken            look: staff
-accounts.LoginAttempt        look: staff
-accounts.ProviderIdentity    look: staff
+accounts.ApiToken            look: rights
+accounts.LoginAttempt        look: rights
+accounts.ProviderIdentity    look: rights
 mfa.Authenticator            look: staff
 accounts.Budget              look: staff           add: staff   change: staff   delete: staff
 accounts.Purse               look: staff
@@ -344,7 +344,8 @@ ACTIONS: Final = """
 reviewer:      hitl.Request=approve,deny
 auditor:       hitl.Request=approve,deny
 administrator: hitl.Request=approve,deny hitl.Policy=delete_selected hitl.Rule=revoke hitl.Switch=lift
-administrator: notices.Delivery=send_again
+administrator: notices.Delivery=send_again conversations.Share=revoke
+administrator: accounts.Budget=delete_selected accounts.User=delete_selected accounts.UserQuota=delete_selected
 """
 
 # Columns of text that the admin shows of other people's rows without the permission to read what they say: what kind
@@ -363,6 +364,7 @@ agents.MailAccount: address display_name imap_host smtp_host trouble
 agents.McpServer: agents folder name secret_names
 agents.McpTool: called name pin reviewed_pin
 agents.ModelCall: agent_name model provider
+agents.ModelPrice: model
 agents.Runner: host name version
 agents.SandboxSession: host key note provider
 agents.SandboxSnapshot: sha256
