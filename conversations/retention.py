@@ -86,9 +86,11 @@ def erase_some(before: datetime) -> int:
 def erase_conversations(conversations: "QuerySet[Conversation]") -> int:
     """Some of what was said in them, then themselves; gives how much was done, 0 once all is."""
     ids = list(conversations.values_list("pk", flat=True)[:CONVERSATIONS_AT_ONCE])
-    lot = list(Message.objects.filter(conversation__in=ids).values_list("pk", flat=True)[:MESSAGES_AT_ONCE])
+    # The latest first: a parent takes its children with it, and Django descends to each child of a child. Those are
+    # later than it (`turns.later`), so no lot leaves any behind.
+    latest = Message.objects.filter(conversation__in=ids).order_by("-created_at", "-id")
+    lot = list(latest.values_list("pk", flat=True)[:MESSAGES_AT_ONCE])
     if lot:
-        # A parent takes its children with it.
         return Message.objects.filter(pk__in=lot).delete()[0]
     Conversation.objects.filter(pk__in=ids).delete()
     return len(ids)

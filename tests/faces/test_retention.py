@@ -16,6 +16,8 @@ from agents.models import AgentExecution, Event, Execution, Step
 from conversations import actions, retention
 from conversations.models import Conversation, Message
 from hitl.models import Request, Rule, RuleUse
+from hyperagent.accounts import closing
+from hyperagent.accounts.models import Closing
 from hyperagent.lib import rows
 from tests.accounts.keeping import tables_with
 from tests.faces.runs import append, make_agent, make_request, make_step, tokens
@@ -162,3 +164,45 @@ def test_what_was_said_in_a_deleted_conversation_is_erased_lot_by_lot_and_the_au
     Request.objects.exclude(pk=request.pk).delete()
     Conversation.objects.all().delete()
     assert tables_with(SECRET) == {}
+
+
+def a_long_line(user: Any, *, messages: int) -> Conversation:
+    """Each message an answer to the one before."""
+    conversation = Conversation.objects.create(user=user, title="Long")
+    began = timezone.now() - timedelta(days=60)
+    line: list[Message] = []
+    for number in range(messages):
+        line.append(
+            Message(
+                conversation=conversation,
+                parent=line[-1] if line else None,
+                role="user",
+                text=SECRET,
+                created_at=began + timedelta(seconds=number),
+            )  # fmt: skip
+        )
+    Message.objects.bulk_create(line)
+    return conversation
+
+
+def test_a_conversation_of_thousands_of_messages_is_erased_too(alice: Any, keeps: Any) -> None:
+    long, short = a_long_line(alice, messages=retention.MESSAGES_AT_ONCE + 600), talk(alice, days=40)
+    for conversation in (long, short):
+        actions.delete(alice, conversation.pk)
+    Conversation.objects.update(deleted_at=timezone.now() - timedelta(days=31))
+    keeps(retention_deleted_days=30)
+
+    retention.keep_no_longer()
+
+    assert not Message.objects.exists()
+    assert not Conversation.objects.exists()
+
+
+def test_an_account_with_a_conversation_of_thousands_of_messages_ends(alice: Any) -> None:
+    a_long_line(alice, messages=retention.MESSAGES_AT_ONCE + 600)
+    closing.close(alice, by=alice)
+
+    closing.erase(alice.pk)
+
+    assert Closing.objects.get().done_at is not None
+    assert not Message.objects.exists()
