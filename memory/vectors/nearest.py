@@ -13,11 +13,14 @@ from memory.vectors.writing import literal
 
 WINDOWS: Final = 5
 """A chunk of 1,024 tokens has no more windows: so many times more rows than wanted hold all chunks that are wanted."""
+MUCH: Final = 0.1
+"""Of what an owner has: of less, reading each vector that is shared costs less than comparing all sketches."""
 # The longest vectors that the index has room for (migration 0002); the other index is for those beyond.
 INDEXED_DIMENSIONS: Final = 1_024
 # All that the user owns lies together in the index, by whatever document, and is read, unless there are sketches of it
-# (`memory.vectors.sketches`): then those candidates that they name are, and the documents that have none yet. What
-# others share is read by document. Rows of documents that are not to be seen fall out at the end: `hidden` says so, and
+# (`memory.vectors.sketches`): then those candidates that they name are, and the documents that have none yet. So it is
+# with another owner who has sketches and shares much of it, of those documents alone that are shared. What else others
+# share is read by document. Rows of documents that are not to be seen fall out at the end: `hidden` says so, and
 # `own` how many there were in all.
 _OF_A_PERSON: Final = """,
     sketched AS MATERIALIZED (
@@ -27,7 +30,17 @@ _OF_A_PERSON: Final = """,
     bare AS MATERIALIZED (
         SELECT d.id FROM visible d WHERE d.owner_id = %(user)s AND (SELECT wanted FROM sketched) > 0
            AND d.id NOT IN (SELECT k.document_id FROM memory_vectorsketch k
-                             WHERE k.model = %(model)s AND k.owner_id = %(user)s))
+                             WHERE k.model = %(model)s AND k.owner_id = %(user)s)),
+    sharing AS MATERIALIZED (
+        SELECT owner_id, candidates * (100 + %(limit)s) / 100 AS wanted FROM memory_sketchedowner o
+         WHERE owner_id <> %(user)s AND model = %(model)s AND %(model)s = %(current)s AND candidates > 0
+           AND (SELECT sum(d.total_chunks) FROM visible d WHERE d.owner_id = o.owner_id) >= rows * {much}),
+    shared AS MATERIALIZED (
+        SELECT o.owner_id, c.key FROM sharing o CROSS JOIN LATERAL (WITH {shared} SELECT key FROM candidate) c),
+    apart AS MATERIALIZED (
+        SELECT d.id, d.owner_id FROM visible d WHERE d.owner_id <> %(user)s AND d.id NOT IN (
+            SELECT k.document_id FROM sharing o
+              JOIN memory_vectorsketch k ON k.model = %(model)s AND k.owner_id = o.owner_id))
     SELECT chunk_key, document_id, -min(distance), own, hidden FROM (
         SELECT f.*, count(*) FILTER (WHERE is_own) OVER () AS own,
                count(*) FILTER (WHERE is_own AND s.id IS NULL) OVER () AS hidden, s.id IS NOT NULL AS is_seen
@@ -46,10 +59,14 @@ _OF_A_PERSON: Final = """,
                     AND NOT EXISTS (SELECT FROM sketched)
                   ORDER BY distance LIMIT %(rows)s)
                 UNION ALL
-                (SELECT v.*, false FROM visible d CROSS JOIN LATERAL (
+                (SELECT v.*, false FROM shared c CROSS JOIN LATERAL (
+                    SELECT v.chunk_key, v.document_id, v.embedding <#> {query} AS distance FROM memory_vector v
+                     WHERE v.chunk_key = c.key AND v.model = %(model)s AND v.owner_id = c.owner_id OFFSET 0) v
+                  ORDER BY distance LIMIT %(rows)s)
+                UNION ALL
+                (SELECT v.*, false FROM apart d CROSS JOIN LATERAL (
                     SELECT v.chunk_key, v.document_id, v.embedding <#> {query} AS distance FROM memory_vector v
                      WHERE {of_model} AND v.owner_id = d.owner_id AND v.document_id = d.id {more} OFFSET 0) v
-                  WHERE d.owner_id <> %(user)s
                   ORDER BY distance LIMIT %(rows)s)) f
           LEFT JOIN visible s ON s.id = f.document_id) found
      WHERE is_seen GROUP BY chunk_key, document_id, own, hidden ORDER BY 3 DESC, chunk_key LIMIT %(limit)s
@@ -139,7 +156,9 @@ def _of_model(cursor: Any, scope: Scope, query: QueryVector, current: str, limit
     parts = {
         "query": _QUERY,
         "of_model": f"v.model = %(model)s AND {of_length(len(query.values))}",
-        "candidates": CANDIDATES.format(wanted=_ENOUGH),
+        "candidates": CANDIDATES.format(owner="%(user)s", wanted=_ENOUGH, seen=""),
+        "shared": CANDIDATES.format(owner="o.owner_id", wanted="o.wanted", seen=_SEEN),
+        "much": MUCH,
         "more": f"AND {scope.within('v.chunk_key')} {'' if query.model == current else _NOT_ANEW}",
     }
     if not scope.document_ids and scope.filters == Filters():
@@ -153,6 +172,7 @@ def _of_model(cursor: Any, scope: Scope, query: QueryVector, current: str, limit
 
 
 _ENOUGH: Final = "(SELECT wanted FROM sketched)"
+_SEEN: Final = "AND k.document_id IN (SELECT id FROM visible)"
 # The owner and the model are literals in what the server sees: it plans each search for what it is.
 _QUERY: Final = "%(query)s::halfvec"
 

@@ -31,16 +31,16 @@ CANDIDATES: Final = f"""
         SELECT keys, ARRAY[{_ALL}] AS far, least FROM (
             SELECT *, LEAST({_ALL}) AS least FROM (
                 SELECT k.keys, {_ALL_FAR} FROM memory_vectorsketch k, (SELECT {_ASKED}) a
-                 WHERE k.model = %(model)s AND k.owner_id = %(user)s AND {{wanted}} > 0 OFFSET 0) compared
+                 WHERE k.model = %(model)s AND k.owner_id = {{owner}} AND {{wanted}} > 0 {{seen}} OFFSET 0) compared
              ORDER BY least LIMIT {{wanted}}) nearest),
     candidate AS MATERIALIZED (
         SELECT key, min(far) AS far FROM (SELECT unnest(keys) AS key, unnest(far) AS far FROM best) one
          WHERE far <= (SELECT CASE WHEN count(*) < {{wanted}} THEN 'Infinity' ELSE max(least) END FROM best)
          GROUP BY key ORDER BY 2 LIMIT {{wanted}})
 """
-"""For WITH: `candidate (key, far)`, the chunks of the owner %(user)s whose sketches are nearest to the question's, so
-many as are `wanted`; what else it has places for, `asked` gives. They stand in the first rows, so many at most; and if
-there are so many, none of them is farther than the first of the last row."""
+"""For WITH: `candidate (key, far)`, the chunks of an owner whose sketches are nearest to the question's, so many as are
+`wanted`; `seen` may say of which sketches `k`. What else it has places for, `asked` gives. They stand in the first
+rows, so many at most; and if there are so many, none of them is farther than the first of the last row."""
 
 
 def sketch_of(embedding: str, dimensions: int) -> str:

@@ -66,7 +66,8 @@ _EXACT: Final = """
      ORDER BY v.embedding <#> %(query)s::halfvec LIMIT %(limit)s
 """
 _BY_SKETCH: Final = f"""
-    WITH {CANDIDATES.format(wanted=CANDIDATES_TRIED[-1])} SELECT key FROM candidate ORDER BY far
+    WITH {CANDIDATES.format(owner="%(user)s", wanted=CANDIDATES_TRIED[-1], seen="")}
+    SELECT key FROM candidate ORDER BY far
 """
 
 

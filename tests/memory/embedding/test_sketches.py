@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from memory.actions import documents as actions
 from memory.embedding import chosen
 from memory.embedding.asking import QueryVector
-from memory.kinds import DocumentStatus
+from memory.kinds import DocumentStatus, Visibility
 from memory.models import Chunk, Document, SketchedOwner, Vector, VectorSketch
 from memory.sight import Scope
 from memory.vectors import sketches
@@ -110,6 +110,42 @@ def test_by_sketches_the_same_is_found_without_reading_all_and_a_stranger_still_
     same = sum(len(set(one) & set(other)) for one, other in zip(exact, by_sketches, strict=True))
     assert same >= 0.99 * 10 * len(questions)
     assert found(charlie, questions[0]) == []
+
+
+@pytest.mark.spec("B20")
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.usefixtures("_few_are_many")
+@pytest.mark.parametrize("shared", [DOCUMENTS, DOCUMENTS // 3])
+def test_what_somebody_shares_is_found_by_their_sketches_too_and_nothing_of_theirs_that_is_not(
+    alice: Any, bob: Any, shared: int
+) -> None:
+    chance = random.Random(5)
+    documents = many_vectors(alice, chance)
+    ids = [document.pk for document in documents[:shared]]
+    Document.objects.filter(pk__in=ids).update(visibility=Visibility.EVERYONE)
+    own = document_of(bob, ["own"], status="ready", embedded_by="one")
+    _give(own, mine := unit(chance, DIMENSIONS))
+    stored = [list(one) for one in Vector.objects.exclude(document_id=own.pk).values_list("embedding", flat=True)[:20]]
+    questions = [*stored, *(unit(chance, DIMENSIONS) for _ in range(20))]
+    exact = [found(bob, question) for question in questions]
+    read_before = _reads_of(bob, questions[0])
+
+    sketches.tend("one", DIMENSIONS)
+    by_sketches = [found(bob, question) for question in questions]
+
+    seen = set(Chunk.objects.filter(document__in=[*ids, own.pk]).values_list("key", flat=True))
+    assert {key for one in by_sketches for key in one} <= seen
+    same = sum(len(set(one) & set(other)) for one, other in zip(exact, by_sketches, strict=True))
+    assert same >= 0.99 * 10 * len(questions)
+    assert found(bob, mine)[0] == Chunk.objects.get(document=own).key
+    assert read_before >= shared
+    assert _reads_of(bob, questions[0]) <= 2, "none of the documents is read one by one"
+
+
+def _reads_of(user: Any, question: Sequence[float]) -> int:
+    before = scans_of_all()
+    found(user, question)
+    return scans_of_all() - before
 
 
 @pytest.mark.django_db(transaction=True)
