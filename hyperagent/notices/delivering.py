@@ -74,7 +74,8 @@ def body_of(payload: dict[str, Any]) -> bytes:
 
 def _take(*, only: UUID | None = None) -> list[Taken]:
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_TAKE, {"only": only, "limit": AT_ONCE, "lease": LEASE_S})
+        wanted = _OLDEST if only is None else _THIS
+        cursor.execute(_TAKE.format(wanted=wanted), {"only": only, "limit": AT_ONCE, "lease": LEASE_S})
         return [Taken(*row) for row in cursor.fetchall()]
 
 
@@ -148,21 +149,31 @@ def _record(one: Taken, answer: Answer) -> None:
             actions.disable(one.endpoint_id, why=f"{days} The last error: {answer.error}")
 
 
-# Of an endpoint that fails only the oldest is taken, and only when it has rested.
-_TAKE = """
-WITH due AS (
+_OPEN = "status IN ('pending', 'failed') AND next_attempt_at <= clock_timestamp()"
+
+_MAY_BE_SENT = """
+    e.disabled_at IS NULL AND e.deleted_at IS NULL AND (e.resting_until IS NULL OR e.resting_until <= clock_timestamp())
+    AND (e.user_id IS NULL OR EXISTS (SELECT FROM accounts_user u WHERE u.id = e.user_id AND u.is_active))
+"""
+
+_THIS = f"""
     SELECT d.id FROM notices_delivery d JOIN notices_endpoint e ON e.id = d.endpoint_id
-    WHERE d.status IN ('pending', 'failed') AND d.next_attempt_at <= clock_timestamp()
-      AND e.disabled_at IS NULL AND e.deleted_at IS NULL
-      AND (e.user_id IS NULL OR EXISTS (SELECT FROM accounts_user u WHERE u.id = e.user_id AND u.is_active))
-      AND (e.resting_until IS NULL OR e.resting_until <= clock_timestamp())
-      AND (%(only)s::uuid IS NULL OR d.id = %(only)s)
-      AND (%(only)s::uuid IS NOT NULL OR e.failing_since IS NULL OR d.id = (
-          SELECT o.id FROM notices_delivery o
-          WHERE o.endpoint_id = e.id AND o.status IN ('pending', 'failed') AND o.next_attempt_at <= clock_timestamp()
-          ORDER BY o.created_at, o.id LIMIT 1))
-    ORDER BY d.next_attempt_at LIMIT %(limit)s
-    FOR UPDATE OF d SKIP LOCKED
+    WHERE d.id = %(only)s AND {_MAY_BE_SENT}
+"""
+
+# The oldest of each endpoint, by an index; of one that fails one only, and only when it has rested.
+_OLDEST = f"""
+    SELECT d.id FROM notices_endpoint e CROSS JOIN LATERAL (
+        SELECT id, next_attempt_at FROM notices_delivery WHERE endpoint_id = e.id AND {_OPEN}
+        ORDER BY created_at, id LIMIT CASE WHEN e.failing_since IS NULL THEN %(limit)s ELSE 1 END) d
+    WHERE {_MAY_BE_SENT} ORDER BY d.next_attempt_at LIMIT %(limit)s
+"""
+
+_TAKE = f"""
+WITH wanted AS MATERIALIZED ({{wanted}}),
+due AS (
+    SELECT id FROM notices_delivery WHERE id IN (SELECT id FROM wanted) AND {_OPEN}
+    FOR UPDATE SKIP LOCKED
 )
 UPDATE notices_delivery d
 SET attempts = d.attempts + 1, last_attempt_at = clock_timestamp(),

@@ -120,6 +120,11 @@ class Delivery(models.Model):
             models.Index(fields=("endpoint", "-created_at", "-id"), name="notices_delivery_newest"),
             models.Index(fields=("-created_at", "-id"), name="notices_delivery_newest_of_all"),
             models.Index(
+                fields=("endpoint", "created_at", "id"),
+                name="notices_delivery_oldest_open",
+                condition=Q(status__in=[*map(str, OPEN)]),
+            ),
+            models.Index(
                 fields=("next_attempt_at",), name="notices_delivery_due", condition=Q(status__in=[*map(str, OPEN)])
             ),
         )

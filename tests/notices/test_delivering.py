@@ -12,6 +12,8 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from django.db import connection
+from django.utils import timezone
 
 from hyperagent.lib.outside import posting
 from hyperagent.notices import actions, delivering
@@ -22,6 +24,7 @@ from tests.notices.conftest import later
 from tests.notices.receiver import Receiver, says
 
 pytestmark = pytest.mark.django_db
+SECOND = timedelta(seconds=1)
 Add = Callable[..., tuple[Any, str]]
 
 
@@ -137,6 +140,42 @@ def test_a_receiver_that_hangs_is_left_after_seconds_and_holds_nobody_up(
     assert len(quick.got) == 1
     errors = Delivery.objects.filter(endpoint__user=alice).values_list("last_error", flat=True)
     assert set(errors) == {"No answer within 4 seconds."}
+
+
+def test_of_a_receiver_that_was_away_for_long_no_more_is_read_than_is_sent(add: Add, alice: Any, bob: Any) -> None:
+    away, _ = add(alice, "http://127.0.0.1:9/away")
+    there, _ = add(bob, "http://127.0.0.1:9/there")
+    began = timezone.now() - timedelta(days=2)
+    kinds = {"type": EventType.RUN_COMPLETED, "payload": {}, "next_attempt_at": began}
+    Delivery.objects.bulk_create(
+        Delivery(endpoint=endpoint, event_id=f"{status} {n}", status=status, created_at=began + n * SECOND, **kinds)
+        for endpoint, status, count in ((away, "delivered", 2_000), (away, "pending", 2_000), (there, "pending", 1))
+        for n in range(count)
+    )
+    Endpoint.objects.filter(pk=away.pk).update(failing_since=began)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE notices_delivery")
+        cursor.execute("SAVEPOINT before")
+        values = {"limit": delivering.AT_ONCE, "lease": delivering.LEASE_S}
+        sql = delivering._TAKE.format(wanted=delivering._OLDEST)
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", values)
+        ((plan,),) = cursor.fetchall()
+        cursor.execute("ROLLBACK TO SAVEPOINT before")
+
+    taken = delivering._take()
+
+    assert {(one.endpoint_id, one.event_id) for one in taken} == {
+        (away.pk, "pending 0"),
+        (there.pk, "pending 0"),
+    }
+    assert _rows_read(plan[0]["Plan"]) < 20
+
+
+def _rows_read(node: dict[str, Any]) -> float:
+    """Of the deliveries."""
+    own = (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"]
+    below = sum(_rows_read(child) for child in node.get("Plans", []))
+    return below + (own if node.get("Relation Name") == "notices_delivery" else 0)
 
 
 def _tries_of(user: Any) -> int:
