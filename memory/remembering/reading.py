@@ -11,14 +11,15 @@ from uuid import UUID
 import psycopg
 
 from memory.kinds import MemoryKind, ProfileField
-from memory.remembering.relevance import Candidate
+from memory.remembering.relevance import PINNED, STANDING, Candidate
 from memory.remembering.sameness import terms
 
 CANDIDATES: Final = 100
 QUERY_TERMS: Final = 64
 K1, B = 1.2, 0.4
 
-# BM25 over the memories of one person, exactly: statistics are theirs alone.
+# BM25 over the memories of one person, exactly: statistics are theirs alone. What is told always takes no place of what
+# shares words with the question.
 _BY_WORDS: Final = f"""
 WITH mine AS MATERIALIZED (
   SELECT id, kind, field, text, is_pinned, said_at, terms::text[] AS terms, cardinality(terms) AS length,
@@ -37,11 +38,15 @@ WITH mine AS MATERIALIZED (
   SELECT h.id, sum(a.times * r.idf * h.times * {K1 + 1}
                    / (h.times + {K1} * ({1 - B} + {B} * h.length / s.mean)))::float8 AS words
     FROM hits h JOIN asked a USING (term) JOIN rarity r USING (term) CROSS JOIN stats s GROUP BY h.id
+), wanted AS (
+  SELECT id FROM mine WHERE field <> ''
+  UNION (SELECT id FROM mine WHERE field = '' AND is_pinned ORDER BY said_at DESC LIMIT {PINNED})
+  UNION (SELECT id FROM mine WHERE field = '' AND kind IN ('preference', 'procedure')
+          ORDER BY said_at DESC LIMIT {STANDING})
+  UNION (SELECT id FROM mine LEFT JOIN scored USING (id) ORDER BY words DESC NULLS LAST, said_at DESC LIMIT %(limit)s)
 )
 SELECT m.id, m.kind, m.field, m.text, m.is_pinned, m.said_at, coalesce(words, 0)::float8, m.has_vector
-  FROM mine m LEFT JOIN scored USING (id)
- ORDER BY (field <> '' OR is_pinned OR kind IN ('preference', 'procedure')) DESC, words DESC NULLS LAST,
-          said_at DESC LIMIT %(limit)s
+  FROM mine m JOIN wanted USING (id) LEFT JOIN scored USING (id) ORDER BY words DESC NULLS LAST, said_at DESC
 """
 _BY_MEANING: Final = """
 SELECT id, kind, field, text, is_pinned, said_at, (1 - (embedding <=> %(vector)s::halfvec))::float8

@@ -15,11 +15,12 @@ from agents.pipeline import afterwards
 from agents.pipeline.recall import Recollection
 from agents.pipeline.remembering import Origin, _findings
 from agents.tools.taint import ASKED_BY_AN_AGENT
-from memory.kinds import MemoryStatus, ProfileField
+from memory.kinds import MemoryKind, MemoryStatus, ProfileField
 from memory.models import Memory, MemorySwitch, MemoryUse
 from memory.remembering import actions, reading
 from memory.remembering.patterns import wishes_in
-from tests.memory.remembering.knowing import known
+from memory.remembering.relevance import PINNED, STANDING, chosen
+from tests.memory.remembering.knowing import SAID_AT, known
 from tests.runtime.driving import Runners, database_dsn, ended, events, start, until
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
@@ -68,6 +69,25 @@ async def test_what_is_quarantined_or_another_persons_is_nothing_to_be_read(
 
     assert of_alice == (True, False)
     assert of_charlie == (False, True)
+
+
+@pytest.mark.spec("S153", "S157")
+async def test_a_fact_that_answers_is_told_however_much_is_known_of_how_somebody_wants_things(
+    transactional_db: None, alice: Any
+) -> None:
+    for number in range(120):
+        await sync_to_async(known)(alice, f"She likes answer number {number} short.", kind=MemoryKind.PREFERENCE)
+        await sync_to_async(known)(alice, f"Pinned {number}.", is_pinned=True)
+    title = await sync_to_async(known)(alice, "Engineer", field=ProfileField.JOB_TITLE)
+    fact = await sync_to_async(known)(alice, "Her cello was made in Cremona.")
+
+    async with await psycopg.AsyncConnection.connect(database_dsn(), autocommit=True) as connection:
+        found, _ = await reading.by_words(connection, alice.pk, "Where was the cello made?")
+
+    told = [one.id for one in chosen(found, now=SAID_AT)]
+    assert found[0].id == fact.pk
+    assert {fact.pk, title.pk} <= set(told)
+    assert len(told) == 2 + PINNED + STANDING
 
 
 @pytest.mark.spec("S153", "S157", "B18")
