@@ -6,7 +6,7 @@ from typing import Any, Final
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Page, Paginator
-from django.db.models import Case, F, Func, IntegerField, Q, QuerySet, When
+from django.db.models import Case, F, IntegerField, Q, QuerySet, When
 from django.db.models.functions import Now
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -28,7 +28,9 @@ from hyperagent.lib.refusals import NotThere
 
 ROWS_A_PAGE: Final = 25
 RULES_A_PAGE: Final = 50
-MOST_NAMES: Final = 100
+MOST_NAMES: Final = 1_000
+NAMES_FROM: Final = 1_000
+"""Requests that are over of which the filters know the agents and tools: the newest. Of what waits, all."""
 TABS: Final = ("decide", "others", "done")
 FILTERS: Final = ("kind", "risk", "agent", "tool", "q")
 
@@ -44,7 +46,9 @@ def inbox(request: HttpRequest) -> HttpResponse:
     tab = tab if tab in TABS else TABS[0]
     mine = Request.objects.read_by(user)
     parts = _parts(mine, user)
-    found: QuerySet[Request] = RequestFilter(_filters(request), queryset=parts[tab], request=request).qs
+    chosen = _filters(request)
+    found: QuerySet[Request] = RequestFilter(chosen, queryset=parts[tab], request=request).qs
+    agents, tools = _names_in(parts[tab] if tab != "done" else _newest(parts[tab]))
     page = Paginator(found.select_related("user"), ROWS_A_PAGE).get_page(request.GET.get("page"))
     now = timezone.now()
     context = {
@@ -55,9 +59,9 @@ def inbox(request: HttpRequest) -> HttpResponse:
         "waiting": parts["decide"].count(),
         "kinds": {kind: _(words) for kind, words in KINDS.items()},
         "risks": {risk: _(words) for risk, words in RISKS.items()},
-        "agents": list(mine.order_by("agent_name").values_list("agent_name", flat=True).distinct()[:MOST_NAMES]),
-        "tools": _tools(mine),
-        "chosen": _filters(request),
+        "agents": _offered(agents, chosen.get("agent")),
+        "tools": _offered(tools, chosen.get("tool")),
+        "chosen": chosen,
         "query": _query(request),
         "page_data": {"user": {"id": str(user.pk)}, "tab": tab},
     }
@@ -78,9 +82,19 @@ def _parts(mine: QuerySet[Request], user: User) -> dict[str, QuerySet[Request]]:
     }
 
 
-def _tools(mine: QuerySet[Request]) -> list[str]:
-    named = mine.order_by().annotate(tool=Func(F("tool_names"), function="unnest"))
-    return sorted(set(named.values_list("tool", flat=True).distinct()[:MOST_NAMES]))
+def _newest(done: QuerySet[Request]) -> QuerySet[Request]:
+    return Request.objects.filter(pk__in=done.values("pk")[:NAMES_FROM])
+
+
+def _names_in(found: QuerySet[Request]) -> tuple[set[str], set[str]]:
+    """Of their agents, and of their tools. One query."""
+    named = list(found.order_by().values_list("agent_name", "tool_names").distinct())
+    return {agent for agent, _tools in named}, {tool for _agent, tools in named for tool in tools}
+
+
+def _offered(names: set[str], chosen: str | None) -> list[str]:
+    """With what is chosen, wherever the list ends."""
+    return sorted({*sorted(names)[:MOST_NAMES], *([chosen] if chosen else [])})
 
 
 def _filters(request: HttpRequest) -> dict[str, str]:

@@ -7,7 +7,9 @@ from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import Group
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from conversations import actions as conversations
@@ -61,6 +63,34 @@ def test_what_people_were_reminded_of_says_that_it_still_waits(alice: Any) -> No
     assert page.find("Old") < page.find("still waits for you") < page.find("Young")
 
 
+def offered(page: str, name: str) -> list[str]:
+    """What the filter of this name lets people choose."""
+    found = re.search(rf'<select name="{name}">(.*?)</select>', page, re.DOTALL)
+    return [value for value in re.findall(r'value="([^"]*)"', found.group(1)) if value] if found else []
+
+
+@pytest.mark.spec("B6")
+def test_each_tool_that_waits_can_be_chosen_and_the_filters_do_not_read_what_is_over(alice: Any) -> None:
+    names = [f"mcp_house_tool{number:03}" for number in range(500)]
+    Request.objects.bulk_create(
+        [
+            *(waits(alice, name, tool_names=[name], agent_name=f"agent{n % 3}") for n, name in enumerate(names)),
+            waits(alice, "Over", tool_names=["gone"], agent_name="former", status="approved"),
+        ]
+    )
+
+    with CaptureQueriesContext(connection) as asked_for:
+        page = page_of(alice)
+
+    assert offered(page, "tool") == names
+    assert offered(page, "agent") == ["agent0", "agent1", "agent2"]
+    of_requests = [query["sql"] for query in asked_for if 'FROM "hitl_request"' in query["sql"]]
+    assert of_requests
+    assert all("'pending'" in sql for sql in of_requests)
+    assert offered(page_of(alice, "/inbox/?tab=done"), "tool") == ["gone"]
+    assert "gone" in offered(page_of(alice, "/inbox/?tool=gone"), "tool"), "what is chosen is told"
+
+
 @pytest.mark.spec("B3")
 def test_the_oldest_stands_first_and_what_was_put_off_last(alice: Any) -> None:
     later = timezone.now() + timedelta(hours=1)
@@ -110,7 +140,7 @@ def test_a_long_list_costs_as_many_queries_as_a_short_one(alice: Any, django_ass
     client = Client()
     client.force_login(alice)
     Request.objects.bulk_create(waits(alice, f"Number {at}", minutes=at) for at in range(30))
-    queries = 12  # two of them for the frame: how many wait, and what it leads to
+    queries = 11  # two of them for the frame: how many wait, and what it leads to
     with django_assert_num_queries(queries):
         client.get("/inbox/")
 
