@@ -19,7 +19,7 @@ from hyperagent.accounts.models import User
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere
 from memory import projects
 from memory.models import FileVersion, StoredBytes, WorkspaceFile
-from memory.workspaces import files
+from memory.workspaces import files, sweeping
 from memory.workspaces.files import NONE, Changed, NoRoom, QuotaUsedUp, TooBig, mark_of
 from memory.workspaces.places import Place, Scope
 from memory.workspaces.sweeping import sweep
@@ -250,6 +250,45 @@ def test_a_writer_that_dies_leaves_bytes_that_the_sweep_finds_and_no_row(
     sweep()
 
     assert on_disk(media) == sorted([*kept, young])
+
+
+def test_a_sweep_that_has_no_time_for_all_empties_the_bin_first_and_others_go_on_anywhere(
+    alice: Any, places: Places, media: Path
+) -> None:
+    files.write(alice.pk, places["user"], "old.txt", b"old")
+    files.delete(alice.pk, places["user"], "old.txt")
+    WorkspaceFile.objects.update(deleted_at=timezone.now() - timedelta(days=8))
+    folder = on_disk(media)[0].parent.parent
+    strays = [folder / str(uuid4()) / f"{number}" for number in range(6)]
+    for path in strays:
+        path.parent.mkdir()
+        path.write_bytes(b"of nobody")
+
+    first = sweep(work_s=0)
+    bin_after, left = WorkspaceFile.objects.count(), len(on_disk(media))
+    sweeps = 1
+    while on_disk(media):
+        sweep(work_s=0)
+        sweeps += 1
+
+    assert (bin_after, first - 1 + left) == (0, len(strays))
+    assert sweeps >= len(strays)
+
+
+def test_conversations_with_files_are_looked_at_a_part_at_a_time(
+    alice: Any, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeping, "LOOKED_AT", 2)
+    files.write(alice.pk, places["conversation"], "a.txt", b"x")
+    kept = WorkspaceFile.objects.get()
+    for _ in range(5):
+        kept.pk, kept.scope_id = uuid4(), uuid4()
+        kept.save(force_insert=True)
+
+    looked_at = [sweeping._some_conversations() for _ in range(50)]
+
+    assert {len(some) for some in looked_at} == {2}
+    assert len(set.union(*looked_at)) == 6
 
 
 def test_bytes_that_were_lost_are_there_again_when_they_are_written_again(
