@@ -32,8 +32,8 @@ class ConversationsPart(PersonalPart):
     goes = (_("Your conversations, and every link to one that you shared"), _("Your schedules and their history"))
 
     def write(self, user_id: UUID, archive: Archive) -> None:
-        own = Conversation.objects.filter(user=user_id, deleted_at=None).order_by("created_at", "pk")
-        for conversation in own.iterator(chunk_size=AT_ONCE):
+        own = Conversation.objects.filter(user=user_id, deleted_at=None)
+        for conversation in archive.each("conversations", own):
             name = f"conversations/{_file_name(conversation)}"
             archive.text(f"{name}.md", as_markdown(conversation))
             archive.rows(f"{name}.json", _messages(conversation))

@@ -1,6 +1,5 @@
 """What memory keeps of a person: documents, connectors, files, what is remembered, and projects."""
 
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -74,28 +73,20 @@ class MemoryPart(PersonalPart):
 def _write_documents(user: User, archive: Archive) -> None:
     own = Document.objects.of(user).order_by("created_at", "pk")
     archive.rows("documents.json", (_document(row) for row in own.iterator(chunk_size=AT_ONCE)))
-    for document in own.only("stored_as", "filename").iterator(chunk_size=AT_ONCE):
+    for document in archive.each("documents", own.only("stored_as", "filename")):
         _copy(archive, f"documents/{document.filename}", document.stored_as)
 
 
 def _write_files(user_id: UUID, archive: Archive) -> None:
     """As they stand: what lies in the bin was thrown away."""
-    standing = WorkspaceFile.objects.filter(user=user_id).standing().order_by("scope", "scope_id", "path")
-    for file, folder in _with_folders(user_id, standing.iterator(chunk_size=AT_ONCE)):
+    folders: dict[tuple[str, UUID], str] = {}
+    for file in archive.each("files", WorkspaceFile.objects.filter(user=user_id).standing()):
+        place = (file.scope, file.scope_id)
+        if place not in folders:
+            folders[place] = _folder(user_id, file)
         version = file.versions.select_related("bytes").filter(number=file.version).first()
         if version is not None:
-            _copy(archive, f"files/{folder}/{file.path}", version.bytes.stored_as)
-
-
-def _with_folders(user_id: UUID, files: Iterator[WorkspaceFile]) -> Iterator[tuple[WorkspaceFile, str]]:
-    """Each with the folder that says where it lay; those of one place come together."""
-    last: tuple[str, UUID] | None = None
-    folder = ""
-    for file in files:
-        if (file.scope, file.scope_id) != last:
-            last = (file.scope, file.scope_id)
-            folder = _folder(user_id, file)
-        yield file, folder
+            _copy(archive, f"files/{folders[place]}/{file.path}", version.bytes.stored_as)
 
 
 def _folder(user_id: UUID, file: WorkspaceFile) -> str:

@@ -40,7 +40,13 @@ class Data(LoginRequiredMixin, TemplateView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         export = exporting.newest(person(self.request))
-        more = {"export": export, "days": exporting.KEPT.days, "being_made": exporting.being_made()}
+        files = exporting.files_of(export) if export else []
+        more = {
+            "export": export,
+            "sizes": [size for _name, size in files],
+            "days": exporting.KEPT.days,
+            "being_made": exporting.being_made(),
+        }
         return super().get_context_data(**kwargs) | more
 
 
@@ -59,13 +65,17 @@ class AskForExport(LoginRequiredMixin, View):
 @never_cache
 @login_required
 def download_export(request: HttpRequest, export_id: uuid.UUID) -> HttpResponseBase:
+    """Its first file, or the one of `?file=`."""
+    wanted = request.GET.get("file", "1")
+    number = int(wanted) if wanted.isdecimal() and len(wanted) < 5 else 0
     try:
-        export, content = exporting.opened(person(request), export_id)
+        export, content, size_bytes = exporting.opened(person(request), export_id, number)
     except NotThere:
         raise Http404 from None
     answer = StreamingHttpResponse(_pieces(content), content_type="application/zip")
-    answer["Content-Length"] = str(export.size_bytes)
-    answer["Content-Disposition"] = f'attachment; filename="hyperagent-{export.asked_at:%Y-%m-%d}.zip"'
+    answer["Content-Length"] = str(size_bytes)
+    name = f"hyperagent-{export.asked_at:%Y-%m-%d}{f'-{number}' if number > 1 else ''}.zip"
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
     return answer
 
 

@@ -324,6 +324,12 @@ class DataExport(models.Model):
     ends_at = models.DateTimeField(null=True, blank=True, help_text="When its file goes.")
     stored_as = models.CharField(max_length=200, blank=True, help_text="Its name in the file storage.")
     size_bytes = models.BigIntegerField(default=0)
+    files = models.JSONField(
+        null=True, blank=True, help_text="Names and sizes of all of its files, where they are several."
+    )
+    place = models.JSONField(
+        null=True, blank=True, help_text="What the files so far have, for the job that makes the next."
+    )
     problem = models.TextField(blank=True, help_text="Why it failed, a sentence for people.")
 
     class Meta:

@@ -15,11 +15,13 @@ from django.test import Client
 from django.utils import timezone
 from django_q.models import OrmQ
 
+from conversations import actions as conversations
 from hyperagent.accounts import closing, exporting
 from hyperagent.accounts.archive import Archive, safe_path
 from hyperagent.accounts.models import DataExport, ExportState, User
 from hyperagent.accounts.tasks import go_on_with_exports, go_on_with_farewells, sweep_letters
 from hyperagent.lib.refusals import Conflict
+from memory.actions import documents
 from tests.accounts.keeping import SECRET, keep_something_of
 
 DATA = "/settings/data/"
@@ -37,8 +39,8 @@ def made_for(user: Any) -> DataExport:
     return export
 
 
-def unpacked(client: Client, export: DataExport) -> dict[str, bytes]:
-    answer: Any = client.get(f"{DATA}export/{export.pk}/")
+def unpacked(client: Client, export: DataExport, number: int = 1) -> dict[str, bytes]:
+    answer: Any = client.get(f"{DATA}export/{export.pk}/?file={number}")
     archive = zipfile.ZipFile(io.BytesIO(async_to_sync(_read)(answer)))
     return {name: archive.read(name) for name in archive.namelist()}
 
@@ -92,7 +94,7 @@ def test_one_is_made_at_a_time_and_a_newer_one_takes_its_place(alice: Any, alice
 
     first.refresh_from_db()
     assert (first.state, second.state) == (ExportState.ENDED, ExportState.READY)
-    assert default_storage.listdir(f"{exporting.FOLDER}/{alice.pk}")[1] == [f"{second.pk}-1.zip"]
+    assert default_storage.listdir(f"{exporting.FOLDER}/{alice.pk}")[1] == [f"{second.pk}-1-1.zip"]
     assert len(mail.outbox) == 2
 
 
@@ -154,6 +156,62 @@ def test_a_job_that_was_killed_is_taken_up_again_and_one_that_always_dies_is_giv
     export.refresh_from_db()
     assert (held, export.state) == (ExportState.WAITING, ExportState.FAILED)
     assert "could not be finished" in export.problem
+
+
+@pytest.mark.spec("B21")
+def test_more_than_one_job_has_time_for_comes_in_several_files_which_have_all_of_it(
+    alice: Any, charlie: Any, alices_page: Client
+) -> None:
+    keep_something_of(alice, charlie)
+    for number in range(12):
+        documents.add(alice, io.BytesIO(f"text {number}".encode()), filename=f"{number % 4}.txt")
+        if number < 3:
+            conversations.say_in_new(alice, f"question {number}")
+    at_once = unpacked(alices_page, made_for(alice))
+    export = exporting.ask(alice)
+
+    jobs = 0
+    while DataExport.objects.get(pk=export.pk).state == ExportState.WAITING:
+        exporting.make(export.pk, work_s=0)
+        jobs += 1
+        assert jobs < 100
+    export.refresh_from_db()
+    files = exporting.files_of(export)
+    page = alices_page.get(DATA).content.decode()
+    found = [unpacked(alices_page, export, number) for number in range(1, len(files) + 1)]
+
+    assert jobs > 12
+    assert export.state == ExportState.READY
+    assert len(files) > 12 > exporting.MOST_TRIES
+    assert export.size_bytes == sum(size for _name, size in files)
+    assert f"Download file {len(files)} of {len(files)}" in page
+    names = [name for one in found for name in one]
+    assert len(names) == len(set(names)) == len(at_once)
+    contents = sorted(content for one in found for content in one.values() if b"Made on" not in content)
+    assert contents == sorted(content for content in at_once.values() if b"Made on" not in content)
+    assert alices_page.get(f"{DATA}export/{export.pk}/?file={len(files) + 1}").status_code == 404
+    assert alices_page.get(f"{DATA}export/{export.pk}/?file=x").status_code == 404
+
+    exporting.end(export)
+    assert default_storage.listdir(f"{exporting.FOLDER}/{alice.pk}")[1] == []
+
+
+def test_a_file_of_an_export_that_another_job_made_meanwhile_goes(alice: Any) -> None:
+    """As of a process that stood still for longer than its lease."""
+    export = exporting.ask(alice)
+    exporting.make(export.pk, work_s=0)
+    held = exporting._taken(export.pk)
+    assert held is not None
+    DataExport.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+
+    exporting.make(export.pk)
+    exporting._write_next(held, until=0)
+    exporting._go_on_later(held)
+
+    export.refresh_from_db()
+    kept = {name.rpartition("/")[2] for name, _size in exporting.files_of(export)}
+    assert (export.state, len(kept)) == (ExportState.READY, 2)
+    assert set(default_storage.listdir(f"{exporting.FOLDER}/{alice.pk}")[1]) == kept
 
 
 def test_names_lead_nowhere_and_are_given_once() -> None:
