@@ -12,6 +12,7 @@ from agents import describing, folding, log_retention, partitions
 from agents.models import Execution
 from agents.sandbox import snapshots
 from agents.usage import alerts, purses
+from hyperagent.lib.lanes import Lane
 from hyperagent.lib.queue import UnknownTask, enqueue, task
 
 log = logging.getLogger(__name__)
@@ -48,7 +49,7 @@ def recount_budgets() -> None:
         purses.recount_all()
 
 
-@task(every_s=300)
+@task(every_s=300, lane=Lane.LONG)
 def fold_logs() -> None:
     """Makes the logs of ended runs small."""
     folding.fold_ended()
@@ -64,19 +65,19 @@ def keep_logs() -> None:
     log_retention.keep_no_longer()
 
 
-@task(every_s=600)
+@task(every_s=600, lane=Lane.LONG)
 def sweep_snapshots() -> None:
     """Forgets what was kept of sandboxes for its hours, and what belonged to people who are gone."""
     snapshots.sweep(retention_hours=settings.CONFIG.snapshot_retention_hours)
 
 
-@task
+@task(lane=Lane.MANY)
 def describe_document(document_id: str) -> None:
     """Has a model say what a document is about, once its text is indexed."""
     describing.begin(uuid.UUID(document_id))
 
 
-@task
+@task(lane=Lane.MANY)
 def document_described(execution_id: str) -> None:
     """After the run that described a document."""
     execution = Execution.objects.filter(id=uuid.UUID(execution_id)).first()

@@ -10,6 +10,7 @@ from conversations.models import Conversation
 from conversations.schedules import starting as schedules
 from conversations.schedules import tasks as schedule_tasks  # noqa: F401 - so that the queue knows them
 from conversations.searching import indexing
+from hyperagent.lib.lanes import Lane
 from hyperagent.lib.queue import task
 from memory.models import Memory
 
@@ -61,7 +62,7 @@ def clear(conversation_id: str) -> None:
     actions.clear(uuid.UUID(conversation_id))
 
 
-@task(every_s=120)
+@task(every_s=120, lane=Lane.LONG)
 def index_messages() -> None:
     """Gives the words that they are found by to messages that no search has come upon yet."""
     for _ in range(ROUNDS):
@@ -93,7 +94,7 @@ def _conversation_of(execution: Execution) -> Conversation | None:
     return rows.select_related("user").first()
 
 
-@task(every_s=3600)
+@task(every_s=3600, lane=Lane.LONG)
 def keep_no_longer() -> None:
     """Deletes conversations whose time is over, and erases what was said in those that were deleted long ago."""
     retention.keep_no_longer()

@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 from agents.usage.purses import everybodys
 from conversations.open_sockets import open_sockets
 from hyperagent.lib import outage
+from hyperagent.lib.lanes import Lane
 
 RUNNER_SILENT_AFTER_S = 30
 STATES = ("pending", "running", "awaiting_user")
@@ -34,8 +35,8 @@ WHERE status = 'pending' GROUP BY kind
 """
 _SANDBOXES = "SELECT provider, count(*) FROM agents_sandboxsession WHERE ended_at IS NULL GROUP BY provider"
 _JOBS = """
-SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(lock)), 0)::float FROM django_q_ormq
-WHERE lock < clock_timestamp()
+SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(lock) FILTER (WHERE key = %s)), 0)::float
+FROM django_q_ormq WHERE lock < clock_timestamp()
 """
 
 
@@ -67,7 +68,7 @@ def standing() -> Standing:
             return found
 
         runs, ((runners, driving, capacity),) = rows(_RUNS), rows(_RUNNERS, RUNNER_SILENT_AFTER_S)
-        requests, sandboxes, ((jobs, job_age_s),) = rows(_REQUESTS), rows(_SANDBOXES), rows(_JOBS)
+        requests, sandboxes, ((jobs, job_age_s),) = rows(_REQUESTS), rows(_SANDBOXES), rows(_JOBS, Lane.SOON)
     return Standing(
         runs={status: count for status, count, _ in runs},
         queue_age_s=next((float(age) for status, _, age in runs if status == "pending"), 0.0),
@@ -113,7 +114,7 @@ class Tables(Collector):
         yield _one("hyperagent_request_age_seconds", "Age of the oldest such question.", now.request_age_s)
         yield _by("hyperagent_sandboxes_open", "Open sandboxes of all machines.", "provider", now.sandboxes)
         yield _one("hyperagent_jobs_waiting", "Background jobs that nobody has taken.", now.jobs)
-        yield _one("hyperagent_job_age_seconds", "Age of the oldest such job.", now.job_age_s)
+        yield _one("hyperagent_job_age_seconds", "Age of the oldest of them that is no long one.", now.job_age_s)
         used = GaugeMetricFamily(
             "hyperagent_budget_used_ratio",
             "Used of the budget of this kind that is used most; 1 is all.",

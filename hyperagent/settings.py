@@ -16,6 +16,7 @@ bare_imports.import_bare(bare_imports.EVERYWHERE)
 
 from hyperagent.lib import conf, languages, patience
 from hyperagent.lib.bucket_address import bucket_at
+from hyperagent.lib.lanes import Lane
 from hyperagent.lib.log import logging_config, take_what_python_prints
 
 BASE_DIR = conf.BASE_DIR
@@ -199,7 +200,7 @@ CACHES: dict[str, Any] = {
 # ── The queue of background jobs. Its rules are in `hyperagent.lib.queue` ─────────────────────────────────────────────
 
 Q_CLUSTER = {
-    "name": "hyperagent",
+    "name": Lane.SOON.value,
     "broker_class": "hyperagent.lib.queue.NotifiedBroker",
     "orm": "default",
     "workers": CONFIG.queue_workers,

@@ -108,4 +108,5 @@ def environment(services: Services) -> dict[str, str]:
         "EMAIL_URL": "memorymail://",
         "A2A_ENABLED": "true",
         "LOG_LEVEL": "WARNING",
+        "QUEUE_WORKERS": "1",
     }

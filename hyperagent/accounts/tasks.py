@@ -21,6 +21,7 @@ from hyperagent.accounts.letter_models import Letter, LetterKind
 from hyperagent.accounts.models import User
 from hyperagent.accounts.people_models import Invitation
 from hyperagent.accounts.scopes import UserKind
+from hyperagent.lib.lanes import Lane
 from hyperagent.lib.outbox import WAITING
 from hyperagent.lib.queue import task
 
@@ -73,12 +74,12 @@ def prune_sign_ins() -> None:
     sign_ins.prune()
 
 
-@task
+@task(lane=Lane.LONG)
 def make_export(export_id: str) -> None:
     exporting.make(UUID(export_id))
 
 
-@task
+@task(lane=Lane.LONG)
 def erase_account(user_id: str) -> None:
     """Erases what was kept of a person whose account is closed, or goes on with it."""
     closing.erase(UUID(user_id))

@@ -3,6 +3,7 @@
 from django.conf import settings
 
 from hyperagent.audit import outflow, retention
+from hyperagent.lib.lanes import Lane
 from hyperagent.lib.queue import task
 
 
@@ -12,7 +13,7 @@ def seal_and_tell() -> None:
     outflow.tell(settings.CONFIG.audit_log_stream)
 
 
-@task(every_s=86_400)
+@task(every_s=86_400, lane=Lane.LONG)
 def keep_no_longer() -> None:
     """Deletes what is older than AUDIT_RETENTION_DAYS."""
     retention.finish()

@@ -4,6 +4,8 @@ A job is a hint with ids: it may be lost or come twice, and the row that it name
 
 - Only functions marked with `@task` are taken, and only ids as arguments: payloads are signed pickles.
 - The queue's row is written in the caller's transaction, so nobody sees the job before its row is committed.
+- It stands in a lane (`hyperagent.lib.lanes`): what is wanted soon is taken first, however much lies in the others, and
+  of those a cluster does only some at a time.
 - What is taken out of the table was signed by us, and names a marked function: whoever can write into the tables of the
   queue, and of its clock, still cannot say what is run.
 - A job that runs holds an advisory lock in Postgres, which ends with its process. So `stuck_on` can tell a cluster
@@ -37,6 +39,7 @@ from django_q.tasks import async_task
 from hyperagent.lib import rows
 from hyperagent.lib.bell import Bell
 from hyperagent.lib.child import end_with
+from hyperagent.lib.lanes import Lane
 from hyperagent.lib.notes import is_notified
 from hyperagent.lib.telemetry import tracing
 from hyperagent.lib.telemetry.jobs import JobWatch
@@ -68,7 +71,14 @@ _AWAY = (OperationalError, InterfaceError, InternalError)
 Task = TypeVar("Task", bound=Callable[..., None])
 Id = UUID | str | int
 
-_tasks: dict[str, int | None] = {}
+
+@dataclass(frozen=True, slots=True)
+class _Marked:
+    every_s: int | None
+    lane: Lane
+
+
+_tasks: dict[str, _Marked] = {}
 # Rings when this cluster is asked to stop, for all of its processes: they are forked.
 _stopping = Bell()
 
@@ -80,21 +90,24 @@ class UnknownTask(LookupError):
 @overload
 def task(function: Task) -> Task: ...
 @overload
-def task(*, every_s: int) -> Callable[[Task], Task]: ...
-def task(function: Task | None = None, *, every_s: int | None = None) -> Task | Callable[[Task], Task]:
+def task(*, every_s: int | None = None, lane: Lane = Lane.SOON) -> Callable[[Task], Task]: ...
+def task(
+    function: Task | None = None, *, every_s: int | None = None, lane: Lane = Lane.SOON
+) -> Task | Callable[[Task], Task]:
     """Marks a function that the queue may run; with `every_s` (whole minutes) it also runs by the clock."""
     if every_s is not None and (every_s < 60 or every_s % 60):
         raise ValueError(f"every_s={every_s}: the clock of the queue knows whole minutes only, 60 or more")
 
     def mark(marked: Task) -> Task:
-        _tasks[f"{marked.__module__}.{marked.__qualname__}"] = every_s
+        _tasks[f"{marked.__module__}.{marked.__qualname__}"] = _Marked(every_s, lane)
         return marked
 
     return mark if function is None else mark(function)
 
 
-def enqueue(name: str, *ids: Id) -> None:
-    """Has the task `name` (its dotted path) run with these ids, once the caller's transaction is committed."""
+def enqueue(name: str, *ids: Id, lane: Lane | None = None) -> int:
+    """Has the task `name` (its dotted path) run with these ids, once the caller's transaction is committed: in its own
+    lane, or in this one. Gives the number of the job."""
     known(name)
     for value in ids:
         if not isinstance(value, UUID | str | int):
@@ -102,7 +115,9 @@ def enqueue(name: str, *ids: Id) -> None:
     # The one field of a job that is free: it is signed like the rest, and nothing is decided by it.
     wanted_in = tracing.traceparent()
     more = {"group": wanted_in} if wanted_in else {}
-    async_task(name, *[str(value) if isinstance(value, UUID) else value for value in ids], **more)
+    broker = NotifiedBroker(lane or _tasks[name].lane)
+    async_task(name, *[str(value) if isinstance(value, UUID) else value for value in ids], broker=broker, **more)
+    return broker.last_put
 
 
 def known(name: str) -> Callable[..., None]:
@@ -134,7 +149,11 @@ _TAKE = f"""
     UPDATE django_q_ormq q SET lock = clock_timestamp() + interval '{Conf.RETRY} seconds' FROM job WHERE q.id = job.id
     RETURNING q.id, q.payload
 """
-_DONE = "DELETE FROM django_q_ormq WHERE id = %s"
+# Whose lane has a limit makes room in it.
+_DONE = f"""
+    WITH done AS (DELETE FROM django_q_ormq WHERE id = %s RETURNING key)
+    SELECT pg_notify('{CHANNEL}', '') FROM done WHERE key <> '{Lane.SOON}'
+"""
 _HOLD = f"SELECT pg_advisory_lock({LOCK_CLASS}, %s::int)"
 _RELEASE = f"SELECT pg_advisory_unlock({LOCK_CLASS}, %s::int)"
 # What is due, and what a clock that was wrong had put off for longer than its interval.
@@ -144,24 +163,29 @@ _DUE = """
             statement_timestamp() AND statement_timestamp() + minutes * interval '1 minute'
         ORDER BY id FOR UPDATE SKIP LOCKED)
     UPDATE django_q_schedule s SET next_run = statement_timestamp() + s.minutes * interval '1 minute'
-    FROM due WHERE s.id = due.id RETURNING s.name
+    FROM due WHERE s.id = due.id
+    RETURNING s.id, s.name, EXISTS (
+        SELECT 1 FROM django_q_ormq q WHERE q.lock <= clock_timestamp()
+                                        AND q.id = CASE WHEN s.task ~ '^[0-9]{1,9}$' THEN s.task::int END)
 """
+_LAST_PUT = "UPDATE django_q_schedule SET task = %s WHERE id = %s"
 _NEXT_DUE = """
     SELECT extract(epoch FROM min(next_run) - clock_timestamp())::float8 FROM django_q_schedule WHERE name = ANY(%s)
 """
 
 
 def enqueue_due() -> float:
-    """What is to be done by the clock, and is due, becomes jobs, each once however many clusters look. Gives the
-    seconds until the next is due.
+    """What is to be done by the clock, and is due, becomes jobs, each once however many clusters look; none where its
+    last one still waits, which will do. Gives the seconds until the next is due.
 
     By the database's clock. django-q2's own scheduler goes by that of the machine that looks: one that is ten minutes
     fast puts all that it does off for as long, and nobody else does any of it meanwhile.
     """
-    timed = [name for name, every_s in _tasks.items() if every_s is not None]
+    timed = [name for name, marked in _tasks.items() if marked.every_s is not None]
     with transaction.atomic():
-        for (name,) in rows.execute(_DUE, [timed]).fetchall():
-            enqueue(name)
+        for schedule, name, waits in rows.execute(_DUE, [timed]).fetchall():
+            if not waits:
+                rows.execute(_LAST_PUT, [str(enqueue(name)), schedule])
     due_s = rows.execute(_NEXT_DUE, [timed]).fetchone()[0]
     return CLOCK_EVERY_S if due_s is None else min(max(due_s, 0.0), CLOCK_EVERY_S)
 
@@ -176,9 +200,14 @@ class NotifiedBroker(ORM):  # type: ignore[misc]
         super().__init__(*args, **more)
         # When the clock is looked at. Who has just started is wanted for other things first.
         self._due_at_s = time.monotonic() + LOOK_EVERY_S
+        self.last_put = 0
+        self._turns = [Lane.LONG, Lane.MANY]
+        self._limited: list[int] = []
+        """What it took of the lanes of which a cluster does only some at a time, and was not over at the last look."""
 
     def enqueue(self, package: str) -> int:
-        return int(rows.execute(_PUT, [self.list_key or Conf.CLUSTER_NAME, package]).fetchone()[0])
+        self.last_put = int(rows.execute(_PUT, [self.list_key, package]).fetchone()[0])
+        return self.last_put
 
     def dequeue(self) -> list[tuple[int, str]] | None:
         if is_stopping():
@@ -213,7 +242,7 @@ class NotifiedBroker(ORM):  # type: ignore[misc]
             self._hears = connection.connection
         if time.monotonic() >= self._due_at_s:
             self._due_at_s = time.monotonic() + enqueue_due()
-        taken: list[tuple[int, str]] = rows.execute(_TAKE, [self.list_key]).fetchall()
+        taken = self._first()
         if not taken:
             due_s = self._due_at_s - time.monotonic()
             is_notified(connection.connection, within_s=min(LOOK_EVERY_S, due_s), unless=_stopping)
@@ -222,6 +251,23 @@ class NotifiedBroker(ORM):  # type: ignore[misc]
             log.error("a job that is none of ours was thrown away: %s", number)
             rows.execute(_DONE, [number])
         return ours
+
+    def _first(self) -> list[tuple[int, str]]:
+        """Taken from the first lane, or from the one of the others whose turn it is. Of those a cluster has fewer than
+        it has processes, if it has two, and none that waits for the one before: what comes after would wait for all."""
+        first: list[tuple[int, str]] = rows.execute(_TAKE, [Lane.SOON]).fetchall()
+        if first:
+            return first
+        if self._limited:
+            self._limited = [number for (number,) in rows.execute(_NOT_OVER, [self._limited]).fetchall()]
+        if len(self._limited) < max(1, Conf.WORKERS - 1):
+            for lane in self._turns:
+                if first := rows.execute(_TAKE, [lane]).fetchall():
+                    self._limited += [number for number, _ in first]
+                    self._turns.remove(lane)
+                    self._turns.append(lane)
+                    break
+        return first
 
 
 def _is_ours(payload: str) -> bool:
@@ -317,6 +363,14 @@ _RUNNING = f"""
 """
 
 
+# Until a process runs it, a job that was taken lies in the cluster's memory.
+_NOT_OVER = f"""
+    SELECT id FROM django_q_ormq WHERE id = ANY(%s::int[]) AND (
+        lock > clock_timestamp() + interval '{Conf.RETRY} seconds' - interval '{PATIENCE_S} seconds'
+        OR id IN (SELECT id FROM ({_RUNNING}) r))
+"""
+
+
 _STUCK_ON = f"""
     WITH running AS ({_RUNNING}),
     waiting AS (
@@ -370,11 +424,13 @@ class Standstill:
         return True
 
 
-def oldest_waiting_s() -> float:
-    """The age in seconds of the oldest job that nobody has taken; 0.0 if there is none."""
+def oldest_waiting_s(*lanes: Lane) -> float:
+    """The age in seconds of the oldest job in these lanes that nobody has taken; 0.0 if there is none."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT coalesce(extract(epoch FROM now() - min(lock)), 0) FROM django_q_ormq WHERE lock < now()"
+            "SELECT coalesce(extract(epoch FROM now() - min(lock)), 0) FROM django_q_ormq"
+            " WHERE key = ANY(%s) AND lock < now()",
+            [[*lanes]],
         )
         return float(cursor.fetchone()[0])
 
@@ -429,7 +485,7 @@ def give_back_lost_jobs() -> None:
 def schedule_tasks() -> None:
     """Makes the schedule of every task that has `every_s`, and removes those of tasks that are gone. Idempotent."""
     autodiscover_modules("tasks")
-    wanted = {name: every_s for name, every_s in _tasks.items() if every_s is not None}
+    wanted = {name: marked.every_s for name, marked in _tasks.items() if marked.every_s is not None}
     for name, every_s in wanted.items():
         schedule_every(name, every_s)
     Schedule.objects.exclude(name__in=wanted).delete()

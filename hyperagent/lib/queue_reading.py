@@ -7,12 +7,15 @@ from datetime import datetime
 
 from django.db import connection
 
+from hyperagent.lib.lanes import Lane
+
 MOST_SHOWN = 200
 
 
 @dataclass(frozen=True)
 class Standing:
-    """`oldest_s`: how long the oldest job waits that nobody has taken; `is_served`: a worker takes jobs."""
+    """`oldest_s`: how long the oldest job waits that is wanted soon and nobody has taken; `is_served`: a worker takes
+    jobs."""
 
     waiting: int
     oldest_s: float
@@ -42,12 +45,14 @@ def standing() -> Standing:
         cursor.execute(
             """
             SELECT (SELECT count(*) FROM (SELECT 1 FROM django_q_ormq LIMIT 100000) jobs),
-                   (SELECT coalesce(extract(epoch FROM now() - min(lock)), 0) FROM django_q_ormq WHERE lock < now()),
+                   (SELECT coalesce(extract(epoch FROM now() - min(lock)), 0) FROM django_q_ormq
+                     WHERE key = %s AND lock < now()),
                    (SELECT count(*) FROM django_q_task WHERE NOT success AND stopped > now() - interval '1 day'),
                    EXISTS (SELECT 1 FROM pg_stat_activity
-                           WHERE datname = current_database() AND application_name LIKE '%-jobs'),
+                           WHERE datname = current_database() AND application_name LIKE '%%-jobs'),
                    pg_database_size(current_database())
-            """
+            """,
+            [Lane.SOON],
         )
         waiting, oldest_s, failed, is_served, size = cursor.fetchone()
     return Standing(waiting, float(oldest_s), failed, is_served, size)

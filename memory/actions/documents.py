@@ -19,6 +19,7 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.quotas import Work
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
+from hyperagent.lib.lanes import Lane
 from hyperagent.lib.outage import or_undo
 from hyperagent.lib.queue import enqueue
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
@@ -104,7 +105,7 @@ def _stored(fresh: Document, groups: Sequence[Group]) -> tuple[Document, bool]:
                 found.groups.set(groups)
                 if found.visibility != Visibility.PRIVATE:
                     _tell_of_sharing(found, groups, by=found.owner)
-                enqueue(INGEST, found.pk)
+                _ask_for(found)
                 tell(found.pk)
                 return found, True
             _given_again(found, fresh)
@@ -268,8 +269,13 @@ def _begin(document: Document) -> None:
     content.drop(document.pk)
     read = {"reason": "", "note": "", "description": "", "language": "", "date": None}
     _change(document, status=DocumentStatus.QUEUED, attempts=0, **read, **content.NOTHING_READ)
-    enqueue(INGEST, document.pk)
+    _ask_for(document)
     tell(document.pk)
+
+
+def _ask_for(document: Document) -> None:
+    """Before all those that nobody gave by hand and waits for."""
+    enqueue(INGEST, document.pk, lane=Lane.LONG if document.origin == Origin.UPLOAD else Lane.MANY)
 
 
 def _own(user: User, document_id: uuid.UUID) -> Document:

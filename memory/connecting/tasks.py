@@ -2,11 +2,12 @@
 
 from uuid import UUID
 
+from hyperagent.lib.lanes import Lane
 from hyperagent.lib.queue import enqueue, task
 from memory.connecting import actions, items, polling
 
 
-@task
+@task(lane=Lane.LONG)
 def look(connector_id: str) -> None:
     """Looks at this place, unless it is not due or somebody else does; and again if that was asked for meanwhile."""
     place = UUID(connector_id)
@@ -14,7 +15,7 @@ def look(connector_id: str) -> None:
         enqueue("memory.connecting.tasks.look", place)
 
 
-@task
+@task(lane=Lane.LONG)
 def leave(connector_id: str) -> None:
     """Deletes the documents of a connector that was deleted with them, and then its row."""
     actions.leave(UUID(connector_id))

@@ -16,6 +16,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from hyperagent.accounts.models import User
+from hyperagent.lib.lanes import Lane
 from hyperagent.lib.queue import enqueue, oldest_waiting_s
 from memory.ingestion import files, pictures
 from memory.ingestion.lease import INGEST
@@ -26,9 +27,7 @@ from memory.stray_bytes import remove_strays
 log = structlog.get_logger(__name__)
 
 AT_ONCE: Final = 200
-# A document that nobody holds waits for a job. If jobs wait, its own may be among them.
 LOST_AFTER_S: Final = 60
-LOST_AFTER_WHILE_JOBS_WAIT_S: Final = 900
 LOOKED_AT: Final = 1_000
 """Documents of each table in one sweep: all of a small installation. Looking at 20,000 took 0.7 s in every five
 minutes, and would take more with each that is added; so it is a part of them with each sweep."""
@@ -48,7 +47,9 @@ _SOME: Final = """
 
 def enqueue_lost() -> int:
     """How many were asked for again, at most AT_ONCE."""
-    patience_s = LOST_AFTER_WHILE_JOBS_WAIT_S if oldest_waiting_s() > 0 else LOST_AFTER_S
+    # A document that nobody holds waits for a job. Its own may be among those that wait, if it was asked for after the
+    # oldest of them was.
+    patience_s = oldest_waiting_s(*Lane) + LOST_AFTER_S
     died = Q(lease_until__lte=Now())
     forgotten = Q(lease_until=None, updated_at__lte=Now() - timedelta(seconds=patience_s))
     with transaction.atomic():
@@ -68,7 +69,7 @@ def enqueue_lost() -> int:
 
 def remove_leftovers() -> int:
     """How many documents' leftovers went."""
-    return _remove_rows("memory_posting") + _remove_rows("memory_vector") + _remove_files() + pictures.trim()
+    return _remove_rows("memory_posting") + _remove_rows("memory_vector") + pictures.trim() + _remove_files()
 
 
 def _remove_rows(table: str) -> int:

@@ -22,6 +22,7 @@ from django_q.signing import SignedPackage
 
 from hyperagent.lib import queue
 from hyperagent.lib.conf import BASE_DIR
+from hyperagent.lib.lanes import Lane
 from tests import template
 from tests.house.waiting import until
 from tests.runtime.driving import database_dsn
@@ -164,6 +165,108 @@ def test_what_is_due_becomes_one_job_and_is_due_again_after_its_interval(by_the_
 
     assert funcs_waiting() == [LEAVE_MARK]
     assert Schedule.objects.get(name=LEAVE_MARK).next_run > timezone.now() + timedelta(seconds=100)
+
+
+@pytest.mark.django_db
+def test_of_what_is_due_again_while_its_last_job_still_waits_there_is_no_second(by_the_clock: None) -> None:
+    queue.schedule_every(LEAVE_MARK, 120)
+    due = timezone.now() - timedelta(minutes=3)
+
+    def fall_due() -> list[str]:
+        Schedule.objects.filter(name=LEAVE_MARK).update(next_run=due)
+        queue.enqueue_due()
+        return funcs_waiting()
+
+    while_it_waits = [fall_due() for _ in range(3)]
+    OrmQ.objects.update(lock=timezone.now() + timedelta(seconds=900))
+    while_it_is_done = [fall_due() for _ in range(2)]
+
+    assert while_it_waits == [[LEAVE_MARK]] * 3
+    assert while_it_is_done == [[LEAVE_MARK] * 2] * 2
+    # As schedules are that django-q2's own clock looked at.
+    Schedule.objects.update(task="0" * 32)
+    assert len(fall_due()) == 3
+
+
+def _take(broker: queue.NotifiedBroker) -> str | None:
+    """What it is told first to do, by its first argument; it is at that then."""
+    taken = broker.dequeue()
+    return SignedPackage.loads(taken[0][1])["args"][0] if taken else None
+
+
+@pytest.fixture
+def broker(monkeypatch: pytest.MonkeyPatch) -> queue.NotifiedBroker:
+    monkeypatch.setattr(queue, "LOOK_EVERY_S", 60.0)
+    broker = queue.NotifiedBroker()
+    monkeypatch.setattr(queue, "LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(queue.Conf, "WORKERS", 2)
+    return broker
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_somebody_waits_for_is_done_before_all_that_lay_there_already(broker: queue.NotifiedBroker) -> None:
+    for number in range(20):
+        queue.enqueue("memory.tasks.ingest", f"document {number}")
+    queue.enqueue("hyperagent.accounts.tasks.make_export", "an export")
+    assert _take(broker) == "an export"
+    with transaction.atomic():
+        queue.enqueue("hyperagent.accounts.tasks.mail_password_reset", "a person")
+        queue.enqueue("conversations.schedules.tasks.start", "a schedule")
+
+    assert [_take(broker) for _ in range(3)] == ["a person", "a schedule", None]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_long_jobs_a_cluster_does_one_fewer_than_it_has_processes(
+    broker: queue.NotifiedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(4):
+        queue.enqueue(LEAVE_MARK, str(number), lane=Lane.MANY)
+    first = OrmQ.objects.order_by("id").first()
+    assert first is not None
+
+    assert [_take(broker), _take(broker)] == ["0", None]
+    with psycopg.connect(database_dsn(), autocommit=True) as other:
+        other.execute(f"LISTEN {queue.CHANNEL}")
+        broker.acknowledge(first.pk)
+        assert len(list(other.notifies(timeout=10, stop_after=1))) == 1, "who waits for room hears of it"
+    assert [_take(broker), _take(broker)] == ["1", None]
+    monkeypatch.setattr(queue.Conf, "WORKERS", 3)
+    assert [_take(broker), _take(broker)] == ["2", None]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_long_jobs_and_those_of_which_there_are_many_take_turns(
+    broker: queue.NotifiedBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue.Conf, "WORKERS", 9)
+    for lane in (Lane.MANY, Lane.LONG):
+        for number in range(3):
+            queue.enqueue(LEAVE_MARK, f"{lane.name} {number}", lane=lane)
+
+    assert [_take(broker) for _ in range(4)] == ["LONG 0", "MANY 0", "LONG 1", "MANY 1"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_long_job_whose_process_died_leaves_its_room_to_the_next(broker: queue.NotifiedBroker) -> None:
+    for number in range(2):
+        queue.enqueue(LEAVE_MARK, str(number), lane=Lane.LONG)
+
+    assert [_take(broker), _take(broker)] == ["0", None]
+    died = timezone.now() + timedelta(seconds=queue.Conf.RETRY - queue.PATIENCE_S - 1)
+    OrmQ.objects.filter(lock__gt=timezone.now()).update(lock=died)
+
+    assert _take(broker) == "1"
+
+
+@pytest.mark.django_db
+def test_a_job_is_found_in_its_lane_by_an_index() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
+        cursor.execute(f"EXPLAIN {queue._TAKE}", [Lane.SOON])
+        plan = "\n".join(line for (line,) in cursor.fetchall())
+
+    assert "Index Scan using hyperagent_jobs_by_lane" in plan
 
 
 @pytest.mark.django_db(transaction=True)

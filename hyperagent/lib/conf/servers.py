@@ -45,7 +45,7 @@ class Servers(Topic):
     data_dir: Path = Field(Path("var"), alias="DATA_DIR", description="a directory that this user may write")
     storage_url: SecretStr = Field(SecretStr(""), alias="STORAGE_URL", description=BUCKET_FORM)
     runners: int = Field(1, alias="RUNNERS", ge=0, le=64, description="runner processes of one worker, 0 to 64")
-    queue_workers: int = Field(1, alias="QUEUE_WORKERS", ge=1, le=16, description="background job processes, 1 to 16")
+    queue_workers: int = Field(2, alias="QUEUE_WORKERS", ge=1, le=16, description="background job processes, 1 to 16")
     db_pool_size: int = Field(
         16,
         alias="DB_POOL_SIZE",

@@ -32,6 +32,7 @@ from hyperagent.lib import queue
 from hyperagent.lib.bucket_address import bucket_at
 from hyperagent.lib.conf import LOCAL_HOSTS, Config, SandboxProvider
 from hyperagent.lib.database import NO_VECTORS, ONLY_READ, has_vectors, is_read_only, shown_address
+from hyperagent.lib.lanes import Lane
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.mail_servers import Security
 from hyperagent.lib.outage import StorageAway
@@ -391,7 +392,7 @@ def check_months() -> Iterable[Finding]:
 
 
 def check_queue() -> Iterable[Finding]:
-    age_s = queue.oldest_waiting_s()
+    age_s = queue.oldest_waiting_s(Lane.SOON)
     if age_s > LATE_AFTER_S:
         yield Finding(State.ERROR, f"a background job waits since {age_s:.0f} s", "start `manage.py worker`")
     else:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from hyperagent.lib.conf import BASE_DIR
 from memory.actions import documents
@@ -259,3 +261,23 @@ def test_a_document_is_deleted_while_its_vectors_are_being_stored(alice: Any) ->
 
     assert not Document.objects.exists()
     assert rows_left(document.pk) == {}
+
+
+@pytest.mark.django_db
+def test_a_document_whose_job_may_still_wait_is_not_asked_for_again(alice: Any) -> None:
+    """However long: jobs are taken in their order, so only what is older than the oldest of them was lost."""
+    waiting, lost = uploaded(alice, "waiting"), uploaded(alice, "lost")
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE django_q_ormq SET lock = now() - interval '3 hours'")
+        cursor.execute("DELETE FROM django_q_ormq WHERE id = (SELECT max(id) FROM django_q_ormq)")
+        for document, hours in ((waiting, 3), (lost, 4)):
+            cursor.execute(
+                "UPDATE memory_document SET updated_at = now() - %s * interval '1 hour' WHERE id = %s",
+                [hours, document.pk],
+            )
+
+    assert sweeping.enqueue_lost() == 1
+
+    assert _jobs() == 2
+    lost.refresh_from_db()
+    assert lost.updated_at > timezone.now() - timedelta(minutes=1)
