@@ -7,6 +7,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db.models import Window
+from django.db.models.functions import RowNumber
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
@@ -80,15 +82,16 @@ def _add(user: User, typed: dict[str, str]) -> None:
 def _rows(found: list[Connector]) -> list[dict[str, Any]]:
     """Each with what could not be read. One query for all of them."""
     broken: dict[uuid.UUID, list[ConnectorItem]] = {}
-    items = ConnectorItem.objects.filter(connector__in=found).exclude(problem="").order_by("connector", "place")
-    for item in items[: PROBLEMS_SHOWN * CONNECTORS_A_PAGE]:
+    items = ConnectorItem.objects.filter(connector__in=found).exclude(problem="")
+    number = Window(RowNumber(), partition_by="connector", order_by="place")
+    for item in items.annotate(number=number).filter(number__lte=PROBLEMS_SHOWN).order_by("connector", "place"):
         broken.setdefault(item.connector_id, []).append(item)
     return [
         {
             "connector": connector,
             "kind": _(KINDS[ConnectorKind(connector.kind)]),
             "pause": _pause(connector.every_s),
-            "problems": broken.get(connector.pk, [])[:PROBLEMS_SHOWN],
+            "problems": broken.get(connector.pk, []),
         }
         for connector in found
     ]

@@ -2,11 +2,14 @@
 
 import time
 import uuid
+from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from hyperagent.accounts.models import User
@@ -25,8 +28,9 @@ LOOK: Final = "memory.connecting.tasks.look"
 LEAVE: Final = "memory.connecting.tasks.leave"
 AT_ONCE: Final = 50
 """Documents that are deleted in one transaction."""
-WORK_S: Final = 200.0
-"""The queue ends a job after 300 s."""
+WORK_S: Final = 40.0
+"""As a look; what is left then goes within the next minutes (`tasks.look_around`)."""
+LEASE: Final = timedelta(seconds=120)
 LEAST_EVERY_S: Final = {ConnectorKind.FOLDER: 60, ConnectorKind.PAGE: 900, ConnectorKind.SITEMAP: 3_600}
 MOST_EVERY_S: Final = 2_592_000
 MAX_CONNECTORS: Final = 50
@@ -103,16 +107,23 @@ def delete(user: User, connector_id: uuid.UUID, *, with_documents: bool) -> int:
 
 
 def leave(connector_id: uuid.UUID, *, work_s: float = WORK_S) -> None:
-    """Goes on with one that is being deleted, lot by lot; another job goes on where the time is over."""
+    """Goes on with one that is being deleted, lot by lot, while the time lasts; unless somebody else does."""
+    if not _leaving().filter(pk=connector_id).update(looking_until=Now() + LEASE):
+        return
     until = time.monotonic() + work_s
     while _dropped_some(connector_id):
         if time.monotonic() > until:
-            enqueue(LEAVE, connector_id)
-            return
+            break
+    Connector.objects.filter(pk=connector_id, is_leaving=True).update(looking_until=None)
 
 
 def leaving() -> list[uuid.UUID]:
-    return list(Connector.objects.filter(is_leaving=True).values_list("pk", flat=True))
+    """Those that nobody is at."""
+    return list(_leaving().values_list("pk", flat=True))
+
+
+def _leaving() -> QuerySet[Connector]:
+    return Connector.objects.filter(Q(looking_until=None) | Q(looking_until__lt=Now()), is_leaving=True)
 
 
 def _dropped_some(connector_id: uuid.UUID) -> bool:

@@ -7,12 +7,17 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
+from django_q.models import OrmQ
 
 from hyperagent.lib.queue import known
 from memory.connecting import actions, tasks
+from memory.connecting.items import key_of
+from memory.connector_views import PROBLEMS_SHOWN, _rows
 from memory.kinds import ConnectorKind
-from memory.models import Connector, Document
+from memory.models import Connector, ConnectorItem, Document
+from tests.jobs import do_jobs
 from tests.lib.web import Web
 from tests.memory.connecting.conftest import look_again, names_of
 from tests.memory.connecting.test_web_pages import article, urlset
@@ -141,6 +146,39 @@ def test_a_connector_of_many_documents_is_gone_at_once_and_its_documents_lot_by_
     assert names_of(alice) == ["3.html"]
     assert list(Connector.objects.all()) == [other]
     assert Document.objects.get().connector == other
+
+
+def test_while_somebody_deletes_what_a_connector_brought_no_other_job_does(alice: Any) -> None:
+    connector = actions.add(alice, kind=ConnectorKind.PAGE, location="https://example.org/a")
+    Connector.objects.update(is_leaving=True, is_on=False, looking_until=Now() + actions.LEASE)
+    OrmQ.objects.all().delete()
+
+    for _ in range(2):
+        tasks.look_around()
+    actions.leave(connector.pk)
+    held = (OrmQ.objects.count(), Connector.objects.count())
+    # Whoever held it died.
+    Connector.objects.update(looking_until=Now())
+    tasks.look_around()
+    do_jobs()
+
+    assert held == (0, 1)
+    assert not Connector.objects.exists()
+
+
+def test_one_connector_with_very_many_problems_leaves_room_for_those_of_the_others(alice: Any) -> None:
+    crowded, other = (
+        actions.add(alice, kind=ConnectorKind.PAGE, location=f"https://example.org/{name}") for name in ("a", "b")
+    )
+    for connector, count in ((crowded, 600), (other, 1)):
+        ConnectorItem.objects.bulk_create(
+            ConnectorItem(connector=connector, place=f"{n:03}", place_key=key_of(f"{n:03}"), problem="It is broken.")
+            for n in range(count)
+        )
+
+    rows = {row["connector"]: [item.place for item in row["problems"]] for row in _rows([other, crowded])}
+
+    assert rows == {crowded: [f"{n:03}" for n in range(PROBLEMS_SHOWN)], other: ["000"]}
 
 
 def test_for_charlie_there_is_no_connector_whatever_he_tries(alice: Any, charlie: Any, web: Web, api_of: Api) -> None:
