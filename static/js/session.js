@@ -103,16 +103,16 @@ export function openSession({ conversationId, userId, api, onConversation, onRun
     });
   }
 
-  // The page before the first message. Once at a time; a failure is told.
-  function loadEarlier() {
-    readingEarlier ??= readEarlier().finally(() => (readingEarlier = null));
+  // The page before the first message, or so many messages. Once at a time; a failure is told.
+  function loadEarlier(limit = page) {
+    readingEarlier ??= readEarlier(limit).finally(() => (readingEarlier = null));
     return readingEarlier;
   }
 
-  async function readEarlier() {
+  async function readEarlier(limit) {
     const before = state.value.messages[0]?.id;
     if (!before || !state.value.hasEarlier) return;
-    const { results, has_earlier } = await api.listMessages(conversationId, { limit: page, before });
+    const { results, has_earlier } = await api.listMessages(conversationId, { limit, before });
     if (!closed) dispatch({ type: "earlier", before, messages: results, hasEarlier: has_earlier });
   }
 

@@ -5,6 +5,7 @@ import { transcript } from "./store.js";
 
 const NAMED = /^#m-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
 const REQUEST = /^#request-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
+const AT_ONCE = 1_000; // messages, while the one that is named is looked for
 const MARKED_MS = 2_400;
 const SETTLING_MS = 400; // what is drawn above and below it may still move it
 
@@ -58,7 +59,7 @@ async function reach(session, wanted, nameOf = ({ id }) => id) {
   const find = (name, of = ({ id }) => id) => messages().find((message) => of(message) === name);
   while (!find(wanted, nameOf) && session.state.peek().hasEarlier) {
     const first = messages()[0]?.id;
-    await session.loadEarlier();
+    await session.loadEarlier(AT_ONCE);
     if (messages()[0]?.id === first) break;
   }
   const found = find(wanted, nameOf);

@@ -54,6 +54,8 @@ def test_what_is_typed_is_found_at_once_and_leads_to_the_message(live_site: Any,
     early = filled(live_site, conversation_id, reply_id)
     watched = visit(alice)
     page = watched.new_page()
+    earlier: list[str] = []
+    page.on("request", lambda asked: earlier.append(asked.url) if "&before=" in asked.url else None)
     page.goto("/search/")
     expect(page.locator("#find-q")).to_be_focused()
 
@@ -75,6 +77,7 @@ def test_what_is_typed_is_found_at_once_and_leads_to_the_message(live_site: Any,
     expect(named).to_be_focused()
     expect(named).not_to_have_class("answer is-named")
     expect(named).to_be_in_viewport()
+    assert ["limit=1000" in url for url in earlier] == [True], "all that may have it, not page after page"
     page.goto("/search/?q=albatross&kind=message")
     expect(page.locator(".tabs [aria-current]")).to_contain_text("Messages")
     page.locator("#find-q").fill("cormorant")
