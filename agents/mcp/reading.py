@@ -3,7 +3,7 @@
 Synchronous, for threads, but for `has_any`. Every question begins with whose run it is.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -66,21 +66,49 @@ async def has_any(connection: AsyncConnection[Any], user_id: UUID | None) -> boo
 
 
 def offered_to(user_id: UUID | None) -> dict[str, list[Offered]]:
-    """By agent, the tools that runs of this person may call, in the order of their names. One query.
+    """By agent, the tools that runs of this person may call, in the order of their names. One query."""
+    found = _shares(user_id)
+    if left := {agent: len(share.beyond) for agent, share in found.items() if share.beyond}:
+        log.warning("mcp.tools_left_out", count_by_agent=left)
+    return {agent: sorted(share.given, key=lambda one: one.called) for agent, share in found.items() if share.given}
 
-    What is beyond the bounds is left out, the last names first, and said in the log.
-    """
-    usable = McpTool.objects.usable().filter(server__in=McpServer.objects.of_runs_of(user_id))
-    found: dict[str, list[Offered]] = {}
-    chars: dict[str, int] = {}
-    for tool in usable.select_related("server").order_by("called"):
+
+def left_out(user_id: UUID | None) -> dict[str, list[str]]:
+    """The tools that may be called, and that agents in runs of this person are not given all the same: by the name of
+    the tool, those agents. One query."""
+    found: dict[str, list[str]] = {}
+    for agent, share in sorted(_shares(user_id).items()):
+        for called in share.beyond:
+            found.setdefault(called, []).append(agent)
+    return found
+
+
+@dataclass
+class _Share:
+    """What one agent is given, and the names of what is beyond its bounds."""
+
+    given: list[Offered] = field(default_factory=list)
+    beyond: list[str] = field(default_factory=list)
+    chars: int = 0
+
+    def add(self, one: Offered) -> None:
+        size = len(one.description) + len(str(one.parameters))
+        if len(self.given) >= MOST_TOOLS or self.chars + size > MOST_CHARS:
+            self.beyond.append(one.called)
+            return
+        self.given.append(one)
+        self.chars += size
+
+
+def _shares(user_id: UUID | None) -> dict[str, _Share]:
+    """By agent. First the tools that are the person's own, then those of the installation; the last names are those
+    that go beyond the bounds."""
+    usable = McpTool.objects.usable().filter(server__in=McpServer.objects.of_runs_of(user_id)).select_related("server")
+    found: dict[str, _Share] = {}
+    for tool in sorted(usable, key=lambda tool: (not tool.server.is_own, tool.called)):
         one = _offered(tool)
         for agent in tool.server.agents:
-            chars[agent] = chars.get(agent, 0) + len(one.description) + len(str(one.parameters))
-            if len(found.get(agent, ())) < MOST_TOOLS and chars[agent] <= MOST_CHARS:
-                found.setdefault(agent, []).append(one)
-            else:
-                log.warning("mcp.tool_left_out", tool=tool.called, agent=agent)
+            found.setdefault(agent, _Share()).add(one)
     return found
 
 

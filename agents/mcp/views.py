@@ -5,6 +5,7 @@ calls one verb of `actions`, and shows what came of it. No JavaScript.
 import json
 import uuid
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,7 +25,9 @@ from agents.mcp import actions
 from agents.mcp.definitions import Change, differences
 from agents.mcp.forms import RISKS, ProgramForm, ServerForm, form_class, reviews_in
 from agents.mcp.models import McpServer, McpTool, ServerState
+from agents.mcp.reading import MOST_CHARS, MOST_TOOLS, left_out
 from hyperagent.accounts.models import User
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
 from hyperagent.lib.stored_faults import fault_in_our_words
 from hyperagent.lib.text import clean_text
@@ -65,7 +68,14 @@ class Servers(_Signed, FormView):  # type: ignore[type-arg]
         user = _person(self.request)
         mine = McpServer.objects.managed_by(user).prefetch_related("tools")
         shared = [] if user.is_staff else _shared()
-        return super().get_context_data(**kwargs) | {"servers": [_row(server) for server in mine], "shared": shared}
+        # Of what is everybody's it is said what nobody has a place for.
+        beyond = {True: left_out(user.pk), False: left_out(None)}
+        return super().get_context_data(**kwargs) | {
+            "servers": [_row(server, beyond[server.is_own]) for server in mine],
+            "shared": shared,
+            "unshared": [] if user.is_staff else _names_in(shared, beyond[True]),
+            **_bounds(),
+        }
 
 
 class Program(Servers):
@@ -111,11 +121,13 @@ class Server(_Signed, FormView):  # type: ignore[type-arg]
         return redirect("mcp:server", server_id=self.server.pk)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        tools = [_shown(tool) for tool in self.server.tools.select_related("reviewed_by").filter(gone_at=None)]
+        beyond = left_out(self.server.owner_id)
+        tools = [_shown(tool, beyond) for tool in self.server.tools.select_related("reviewed_by").filter(gone_at=None)]
         return super().get_context_data(**kwargs) | {
             "server": self.server,
             "tools": tools,
             "risks": {risk: _(words) for risk, words in RISKS.items()},
+            **_bounds(),
         }
 
 
@@ -233,11 +245,17 @@ def _look(request: HttpRequest, server_id: uuid.UUID) -> None:
         messages.error(request, fault_in_our_words(server.last_error))
 
 
-def _row(server: McpServer) -> dict[str, Any]:
-    """Of tools that were loaded."""
+def _row(server: McpServer, beyond: Collection[str]) -> dict[str, Any]:
+    """Of tools that were loaded. `beyond`: the names of those that not all of their agents are given."""
     tools = [tool for tool in server.tools.all() if tool.gone_at is None]
     usable = sum(tool.is_usable for tool in tools)
-    return {"server": server, "tools": len(tools), "usable": usable, "changed": sum(tool.is_changed for tool in tools)}
+    return {
+        "server": server,
+        "tools": len(tools),
+        "usable": usable,
+        "changed": sum(tool.is_changed for tool in tools),
+        "beyond": sum(tool.called in beyond for tool in tools),
+    }
 
 
 def _shared() -> list[dict[str, Any]]:
@@ -249,8 +267,17 @@ def _shared() -> list[dict[str, Any]]:
     ]
 
 
-def _shown(tool: McpTool) -> dict[str, Any]:
-    """A tool with what a reviewer has to see of it."""
+def _bounds() -> dict[str, str]:
+    """Of what one agent is given."""
+    return {"most_tools": grouped(MOST_TOOLS), "most_chars": grouped(MOST_CHARS)}
+
+
+def _names_in(shared: Sequence[Mapping[str, Any]], beyond: Collection[str]) -> list[str]:
+    return [called for server in shared for called in server["tools"] if called in beyond]
+
+
+def _shown(tool: McpTool, beyond: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """A tool with what a reviewer has to see of it. `beyond`: by name, the agents that are not given it."""
     now, before = tool.now, tool.before
     changes: tuple[Change, ...] = differences(before, now) if before is not None and tool.is_changed else ()
     is_fresh = tool.reviewed_pin != tool.pin
@@ -262,6 +289,7 @@ def _shown(tool: McpTool) -> dict[str, Any]:
         "risk": now.risk.value if is_fresh and not tool.is_changed else tool.risk,
         "asks": now.risk != "read" if is_fresh and not tool.is_changed else tool.requires_approval,
         "allowed": tool.is_usable,
+        "not_given_to": beyond.get(tool.called, ()),
     }
 
 

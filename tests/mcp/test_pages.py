@@ -7,7 +7,7 @@ import pytest
 from django.db.models import F
 from django.test import Client
 
-from agents.mcp import actions, listing
+from agents.mcp import actions, listing, reading
 from agents.mcp.definitions import definition
 from agents.mcp.models import McpServer, McpTool
 from agents.mcp.reading import bare_config
@@ -158,6 +158,69 @@ def test_a_person_connects_a_server_for_themselves_and_never_an_inner_one(
         assert client_of(stranger).get(f"{HERE}{server.pk}/").status_code == 404
         assert "mine" not in said(client_of(stranger).get(HERE))
     assert calculating.headers == {}
+
+
+def with_tools(server: McpServer, count: int, *, chars: int = 20) -> McpServer:
+    """All of them reviewed and on."""
+    described: dict[str, Any] = {
+        "title": None,
+        "parameters": {"type": "object"},
+        "read_only": True,
+        "destructive": None,
+    }
+    some = [definition(f"tool{n:03}", description="x" * chars, **described) for n in range(count)]
+    listing.keep(bare_config(server), Listing(tuple(some), ()))
+    server.tools.update(allowed=True, risk="read", reviewed_pin=F("pin"))
+    return server
+
+
+@pytest.fixture
+def crowded(bob: Any) -> McpServer:
+    """Of everybody, with one tool more than an agent is given."""
+    wanted = actions.Wanted(name="house", url="https://example.org/", agents=("chat",), for_installation=True)
+    return with_tools(actions.add_server(bob, wanted), reading.MOST_TOOLS + 1)
+
+
+@pytest.mark.spec("B26")
+def test_the_pages_tell_which_tools_agents_are_not_given(
+    alice: Any, bob: Any, client_of: Any, crowded: McpServer
+) -> None:
+    last = f"mcp_house_tool{reading.MOST_TOOLS:03}"
+
+    listed, shown, told = (
+        said(client_of(bob).get(HERE)),
+        said(client_of(bob).get(f"{HERE}{crowded.pk}/")),
+        said(client_of(alice).get(HERE)),
+    )
+
+    assert "65 of 65 tools on, 1 not given to all agents" in listed
+    assert shown.count("on, but not given to all agents") == 1
+    assert f"{last} on, but not given to all agents Not given to chat: an agent has room for 64 tools" in shown
+    assert f"Your agents do not all get: {last}" in told
+    crowded.tools.filter(name="tool000").update(allowed=False)
+    assert "not given" not in said(client_of(bob).get(HERE)) + said(client_of(alice).get(HERE))
+
+
+@pytest.mark.spec("B26")
+def test_a_persons_own_tools_are_given_first_and_small_ones_find_room_beside_one_that_is_too_large(
+    alice: Any, bob: Any, charlie: Any, crowded: McpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = actions.add_server(alice, actions.Wanted(name="zoo", url="https://example.org/mine", agents=("chat",)))
+    with_tools(own, 2)
+
+    hers = [one.called for one in reading.offered_to(alice.pk)["chat"]]
+    his = [one.called for one in reading.offered_to(charlie.pk)["chat"]]
+    with_tools(crowded, 3, chars=200)
+    little = actions.Wanted(name="little", url="https://example.org/", agents=("chat",), for_installation=True)
+    with_tools(actions.add_server(bob, little), 1)
+    monkeypatch.setattr(reading, "MOST_CHARS", 350)
+
+    assert sum(called.startswith("mcp_my_zoo_") for called in hers) == 2
+    assert (len(hers), len(his)) == (reading.MOST_TOOLS, reading.MOST_TOOLS)
+    assert hers == sorted(hers)
+    for person, own_tools in ((charlie, []), (alice, ["mcp_my_zoo_tool000", "mcp_my_zoo_tool001"])):
+        given = [one.called for one in reading.offered_to(person.pk)["chat"]]
+        assert given == ["mcp_house_tool000", "mcp_little_tool000", *own_tools]
 
 
 @pytest.mark.slow
