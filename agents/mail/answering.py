@@ -1,4 +1,4 @@
-"""Answers to mails: whom they go to, what they quote, the thread that they stand in. Pure."""
+"""Answers: whom they go to, what they quote, the thread that they stand in. And mails that are passed on. Pure."""
 
 from collections.abc import Collection
 from email.utils import getaddresses
@@ -6,12 +6,14 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from agents.mail.reading import CUT, SUBJECT_CHARS, TOO_DEEP
 from agents.tools.tool import ToolError
 from agents.tools.values import Address, MailMessage, OutgoingMail
 
 QUOTED_CHARS: Final = 20_000
 QUOTED_LINES: Final = 300
-CUT: Final = "> […]"
+LEFT_OUT: Final = "> […]"
+FORWARDED: Final = "---------- Forwarded message ----------"
 
 _address: TypeAdapter[str] = TypeAdapter(Address)
 
@@ -62,12 +64,33 @@ def quoting(body: str, original: MailMessage, *, limit: int) -> str:
         shown = f">{line}" if line.startswith(">") else f"> {line}".rstrip()
         left -= len(shown) + 1
         if left < 0 or len(quoted) == QUOTED_LINES:
-            quoted.append(CUT)
+            quoted.append(LEFT_OUT)
             break
         quoted.append(shown)
-    if not quoted or quoted == [CUT]:
+    if not quoted or quoted == [LEFT_OUT]:
         return body
     return f"{body.rstrip()}\n\n{head}:\n" + "\n".join(quoted)
+
+
+def forwarded_subject(original: MailMessage) -> str:
+    subject = " ".join(original.subject.split())
+    return subject if subject.lower().startswith(("fwd:", "fw:", "wg:")) else f"Fwd: {subject}".strip()[:SUBJECT_CHARS]
+
+
+def forwarded(original: MailMessage, *, limit: int) -> str:
+    """The whole mail as it stands below the text of whoever passes it on. Raises ToolError for one of more than `limit`
+    characters, or that was not read to its end."""
+    head = (
+        ("From", original.sender),
+        ("To", ", ".join(original.to)),
+        ("Date", original.date.replace("T", " ")),
+        ("Subject", original.subject),
+    )
+    lines = [FORWARDED, *(f"{name}: {value}" for name, value in head if value)]
+    whole = "\n".join(lines) + f"\n\n{original.body.strip()}"
+    if len(whole) > limit or original.body.endswith((CUT, TOO_DEEP)):
+        raise ToolError("This mail is too long to be passed on from here. Do it in your mailbox.")
+    return whole
 
 
 def addresses_in(texts: Collection[str]) -> tuple[str, ...]:

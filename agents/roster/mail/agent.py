@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from agents.briefing import briefing, house_rules, quoted
 from agents.exchange import AgentInput, Work
 from agents.hearing import with_said
-from agents.mail.answering import reply_to
+from agents.mail.answering import addresses_in, forwarded, forwarded_subject, reply_to
 from agents.pipeline.recall import format_user_profile
 from agents.prompts import fill, read_prompt
 from agents.roster.mail.letter import Letter, told
@@ -77,18 +77,30 @@ TOOLS: Final = {
 }
 MAX_RESULTS: Final = 10
 NO_RECIPIENT: Final = "I do not know the mail address to send this to, so nothing was sent. Tell me the address."
+UNKNOWN: Final = "I do not know the mail address of {names}, so nothing was sent. Tell me the address."
+DRAFTED_WITHOUT: Final = "I do not know the mail address of {names}: the draft does not go there yet."
+SEEN_AS: Final = "Mails from {name} came from {addresses}."
+TOO_LONG: Final = "The head of this mail is too long to go on with it from here. Do it in your mailbox."
+NOT_PASSED_ON: Final = "Not all that is attached to the mail can go along, so nothing was written. {troubles}"
 GUESSED: Final = "I was not given these mail addresses, so nothing was written to them: {addresses}."
+ANSWERED: Final = "## The mail that it answers, with what was written before it\n{mail}"
+ABOUT: Final = "## The mail that it is about\n{mail}"
+PASSED_ON: Final = "## The mail that is passed on: it will stand below your text, do not repeat it\n{mail}"
 NOTHING_ATTACHED: Final = "Nothing is attached to this mail, so there is nothing to save."
 MOST_SAVED: Final = 20
 MOST_READ: Final = 3
 MOST_OF_THREAD: Final = 6
+MOST_LOOKED_FOR: Final = 3
+# A mail takes some more, for what stands above it.
+FORWARDED_CHARS: Final = 80_000
 NOTHING_FOUND: Final = "I found no mail for '{query}', so nothing was done."
 RESULT_CHARS: Final = 12_000
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What an action came to. `trouble` is for people, `code` for programs; both empty if it went well."""
+    """What an action came to. `trouble` is for people, `code` for programs; both empty if it went well. `note`: what
+    people are told in any case, below what a model says of it."""
 
     plan: MailPlan
     data: dict[str, Any]
@@ -97,6 +109,7 @@ class Done:
     """Of the mail that was written."""
     trouble: str = ""
     code: str = ""
+    note: str = ""
 
 
 async def run(context: AgentContext, task: AgentInput) -> Work:
@@ -108,7 +121,8 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
         return Work(result=done.trouble, done=False, error=done.code, partial_data=done.data, confidence=0)
     with stage(context, "summarize", "Saying what was done"):
         text, model = await _summary(context, task, done)
-    return Work(result=text, data=done.data, confidence=0.9, model_used=model)
+    told = f"{text}\n\n{done.note}" if done.note else text
+    return Work(result=told, data=done.data, confidence=0.9, model_used=model)
 
 
 async def _plan(context: AgentContext, task: AgentInput) -> MailPlan:
@@ -136,22 +150,32 @@ async def _write(context: AgentContext, task: AgentInput, plan: MailPlan) -> Don
     known, guessed = known_addresses(plan.addresses, task, said=context.said)
     if guessed:
         return _guessed(plan, guessed)
-    if plan.action == "send" and not plan.to:
-        return Done(plan, {"action": plan.action}, trouble=NO_RECIPIENT, code="recipient_missing")
-    letter = await _letter(context, task, plan, "")
+    if plan.action == "send" and (plan.nameless or not plan.to):
+        return await _without_address(context, plan, plan.nameless)
+    before = await _before_writing(context, plan) if plan.is_about_a_mail else Before()
+    if isinstance(before, Done):
+        return before
+    letter = await _letter(context, task, plan, before.told)
+    subject = plan.subject or before.subject or letter.subject
     arguments: dict[str, Any] = {
         "to": [address for address in known if address not in (*plan.cc, *plan.bcc)],
-        "subject": " ".join((plan.subject or letter.subject).split()) or "-",
-        "body": letter.text,
+        "subject": " ".join(subject.split()) or "-",
+        "body": f"{letter.text}\n\n{before.below}" if before.below else letter.text,
         **plan.where,
-        **plan.along,
+        **_along([*plan.attachments, *before.files]),
     }
     if plan.cc:
         arguments["cc"] = [address for address in known if address in plan.cc and address not in plan.bcc]
     if plan.bcc:
         arguments["bcc"] = [address for address in known if address in plan.bcc]
     reply = await context.tool(TOOLS[plan.action], arguments)
-    return replace(_done(plan, reply), text=letter.text)
+    note = DRAFTED_WITHOUT.format(names=", ".join(plan.nameless)) if plan.nameless else ""
+    return replace(_done(plan, reply), text=letter.text, note=note)
+
+
+def _along(paths: Sequence[str]) -> dict[str, Any]:
+    """For each tool that writes a mail: the files of the workspace that go along."""
+    return {"attachments": [{"path": path} for path in dict.fromkeys(paths)]} if paths else {}
 
 
 def _guessed(plan: MailPlan, addresses: Sequence[str]) -> Done:
@@ -159,19 +183,80 @@ def _guessed(plan: MailPlan, addresses: Sequence[str]) -> Done:
     return Done(plan, {"action": plan.action}, trouble=trouble, code="unknown_address")
 
 
+async def _without_address(context: AgentContext, plan: MailPlan, names: Sequence[str]) -> Done:
+    """Nothing is sent to the others alone. What the mailbox knows of these people is told: it has to be asked for."""
+    told = [UNKNOWN.format(names=", ".join(names)) if names else NO_RECIPIENT]
+    for name in names[:MOST_LOOKED_FOR]:
+        wanted = name.replace('"', " ")
+        query = {"query": f'from:"{wanted}"', "max_results": MAX_RESULTS, **plan.where}
+        senders = [str(head.get("from", "")) for head in _heads(await context.tool("search_inbox", query), "messages")]
+        seen = addresses_in([sender for sender in senders if name.casefold() in sender.casefold()])
+        told += [SEEN_AS.format(name=name, addresses=", ".join(seen[:MOST_LOOKED_FOR]))] if seen else []
+    return Done(plan, {"action": plan.action}, trouble=" ".join(told), code="recipient_missing")
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was read before a mail is written. `told`: for whoever writes it, the mail marked as text of others.
+    `below`, `files`, `subject`: of a mail that is passed on as it is."""
+
+    told: str = ""
+    below: str = ""
+    files: tuple[str, ...] = ()
+    subject: str = ""
+
+
+async def _before_writing(context: AgentContext, plan: MailPlan) -> Before | Done:
+    """The mail that one is written about, or that is passed on with all that is attached to it."""
+    message_id = await _id_of(context, plan)
+    if isinstance(message_id, Done):
+        return message_id
+    message = await context.tool(TOOLS["read"], {"message_id": message_id, **plan.where})
+    if message.is_error:
+        return _done(plan, message)
+    if not plan.forward:
+        return Before(ABOUT.format(mail=message.content))
+    try:
+        original = _message_in(message)
+        below = forwarded(original, limit=FORWARDED_CHARS)
+    except ToolError as error:
+        return Done(plan, {"action": plan.action}, trouble=f"{error.message} Nothing was sent.", code="mail_failed")
+    attached = [one.model_dump(mode="json") for one in original.attachments]
+    files, troubles = await _save(context, plan, message_id, attached)
+    if len(files) < len(attached):
+        trouble = NOT_PASSED_ON.format(troubles=" ".join(troubles)).strip()
+        return Done(plan, {"action": plan.action}, trouble=trouble, code="mail_failed")
+    paths = tuple(file["path"] for file in files)
+    return Before(PASSED_ON.format(mail=message.content), below, paths, forwarded_subject(original))
+
+
+async def _id_of(context: AgentContext, plan: MailPlan) -> str | Done:
+    """The mail that the plan names, or the newest that its query finds; why there is none."""
+    return plan.message_id or await _found(context, plan, plan.query)
+
+
+async def _found(context: AgentContext, plan: MailPlan, query: str) -> str | Done:
+    search, named = ("search_drafts", "drafts") if plan.action == "send_draft" else ("search_inbox", "messages")
+    found = await context.tool(search, {"query": query, "max_results": 1, **plan.where})
+    if found.is_error:
+        return _done(plan, found)
+    heads = _heads(found, named)
+    if not heads:
+        trouble = NOTHING_FOUND.format(query=query)
+        return Done(plan, {"action": plan.action}, trouble=trouble, code="not_found")
+    return str(heads[0]["id"])
+
+
+def _heads(found: ToolReply, named: str) -> list[Any]:
+    """What a search gave."""
+    return list(found.data.get(named) or ()) if isinstance(found.data, dict) else []
+
+
 async def _with_message(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
     """Does one thing with one mail, which is looked for if its id is not known."""
-    message_id = plan.message_id
-    if not message_id:
-        search, named = ("search_drafts", "drafts") if plan.action == "send_draft" else ("search_inbox", "messages")
-        found = await context.tool(search, {"query": plan.query, "max_results": 1, **plan.where})
-        if found.is_error:
-            return _done(plan, found)
-        heads = found.data.get(named) if isinstance(found.data, dict) else None
-        if not heads:
-            trouble = NOTHING_FOUND.format(query=plan.query)
-            return Done(plan, {"action": plan.action}, trouble=trouble, code="not_found")
-        message_id = heads[0]["id"]
+    message_id = await _id_of(context, plan)
+    if isinstance(message_id, Done):
+        return message_id
     if plan.action == "send_draft":
         return _done(plan, await context.tool("send_draft", {"draft_id": message_id, **plan.where}))
     message = await context.tool(TOOLS["read"], {"message_id": message_id, **plan.where})
@@ -203,6 +288,20 @@ async def _saved(context: AgentContext, plan: MailPlan, message: ToolReply, mess
     attachments = (found or {}).get("attachments") or []
     if not attachments:
         return Done(plan, {"action": plan.action}, trouble=NOTHING_ATTACHED, code="not_found")
+    files, troubles = await _save(context, plan, message_id, attachments)
+    data: dict[str, Any] = {"action": plan.action, "files": files, "count": len(files)}
+    if len(files) < len(attachments):
+        data["not_saved"] = len(attachments) - len(files)
+    if not files:
+        return Done(plan, data, trouble=" ".join(troubles), code="mail_failed")
+    lines = [*(f"Saved: {file['path']} ({file['size_bytes']:,} bytes)" for file in files), *troubles]
+    return Done(plan, data, content="\n".join(lines))
+
+
+async def _save(
+    context: AgentContext, plan: MailPlan, message_id: str, attachments: Sequence[Any]
+) -> tuple[list[Any], list[str]]:
+    """The files that were saved, and why others were not."""
     files: list[Any] = []
     troubles: list[str] = []
     for attachment in attachments[:MOST_SAVED]:
@@ -214,25 +313,25 @@ async def _saved(context: AgentContext, plan: MailPlan, message: ToolReply, mess
             files.append(reply.data["file"])
     if (left := len(attachments) - MOST_SAVED) > 0:
         troubles.append(f"{left} more were not saved: at most {MOST_SAVED} are at once.")
-    data: dict[str, Any] = {"action": plan.action, "files": files, "count": len(files)}
-    if len(files) < len(attachments):
-        data["not_saved"] = len(attachments) - len(files)
-    if not files:
-        return Done(plan, data, trouble=" ".join(troubles), code="mail_failed")
-    lines = [*(f"Saved: {file['path']} ({file['size_bytes']:,} bytes)" for file in files), *troubles]
-    return Done(plan, data, content="\n".join(lines))
+    return files, troubles
 
 
 async def _answered(
     context: AgentContext, task: AgentInput, plan: MailPlan, message: ToolReply, message_id: str
 ) -> Done:
     try:
-        answer = _addressed(message, plan)
+        original = _message_in(message)
+        answer = _answer_to(original, plan)
     except ToolError as error:
         return Done(plan, {"action": plan.action}, trouble=error.message, code="recipient_missing")
     known, guessed = known_addresses([*plan.cc, *plan.bcc], task, said=context.said)
     if guessed:
         return _guessed(plan, guessed)
+    if nameless := _not_reached(plan.nameless, original, answer):
+        return await _without_address(context, plan, nameless)
+    about = await _about(context, plan) if plan.about else ""
+    if isinstance(about, Done):
+        return about
     there = {address.lower() for address in (*answer.to, *answer.cc)}
     copied = [address for address in known if address.lower() not in there]
     answered = message.content
@@ -241,35 +340,53 @@ async def _answered(
         thread = {"message_id": message_id, "max_results": MOST_OF_THREAD, **plan.where}
         reply = await context.tool("read_thread", thread)
         answered = answered if reply.is_error else reply.content
-    letter = await _letter(context, task, plan, answered)
+    letter = await _letter(context, task, plan, f"{ANSWERED.format(mail=answered)}\n\n{about}".strip())
     arguments = {
         "message_id": message_id,
         "to": answer.to,
         "cc": (*answer.cc, *(address for address in copied if address not in plan.bcc)),
         "body": letter.text,
         **plan.where,
-        **plan.along,
+        **_along(plan.attachments),
     }
     if hidden := [address for address in copied if address in plan.bcc]:
         arguments["bcc"] = hidden
     return replace(_done(plan, await context.tool(TOOLS["reply"], arguments)), text=letter.text)
 
 
-def _addressed(message: ToolReply, plan: MailPlan) -> OutgoingMail:
-    """Whom the answer to a mail that was read goes to. Raises ToolError if it names nobody."""
+async def _about(context: AgentContext, plan: MailPlan) -> str | Done:
+    """Another mail than the one that is answered, which the answer needs."""
+    found = await _found(context, plan, plan.about)
+    if isinstance(found, Done):
+        return found
+    message = await context.tool(TOOLS["read"], {"message_id": found, **plan.where})
+    return _done(plan, message) if message.is_error else ABOUT.format(mail=message.content)
+
+
+def _message_in(message: ToolReply) -> MailMessage:
+    """The mail that was read. Raises ToolError for one whose head alone is too long to be kept."""
     found = message.data if isinstance(message.data, dict) else {}
     try:
-        original = MailMessage.model_validate(found.get("message"))
+        return MailMessage.model_validate(found.get("message"))
     except ValidationError:
-        raise ToolError(
-            "The head of this mail is too long to answer it from here. Answer it in your mailbox."
-        ) from None
+        raise ToolError(TOO_LONG) from None
+
+
+def _answer_to(original: MailMessage, plan: MailPlan) -> OutgoingMail:
+    """Raises ToolError if the mail names nobody whom an answer could go to."""
     own = [original.account] if original.account else []
     return reply_to(original, "", message_id="", reply_all=plan.reply_all, own=own)
 
 
-async def _letter(context: AgentContext, task: AgentInput, plan: MailPlan, answers: str) -> Letter:
-    """The mail in its parts. `answers`: the mail that it answers, marked as text of others."""
+def _not_reached(names: Sequence[str], original: MailMessage, answer: OutgoingMail) -> list[str]:
+    """Those of the names that nobody has whom the answer goes to by itself."""
+    named = (original.sender, original.reply_to or "", *original.to, *original.cc)
+    reached = [one.casefold() for one in named if set(addresses_in((one,))) & {*answer.to, *answer.cc}]
+    return [name for name in names if not any(name.casefold() in one for one in reached)]
+
+
+async def _letter(context: AgentContext, task: AgentInput, plan: MailPlan, read: str) -> Letter:
+    """The mail in its parts. `read`: what it answers or is about, below a heading, marked as text of others."""
     if not task.capable:
         system = read_prompt(HERE / "prompt_small.md")
         quiet = task.model_copy(update={"speaks": False})
@@ -279,7 +396,7 @@ async def _letter(context: AgentContext, task: AgentInput, plan: MailPlan, answe
         briefing(task),
         f"## What the mail has to say\n{plan.say}",
         f"## To\n{', '.join(plan.to)}" if plan.to else "",
-        f"## The mail that it answers, with what was written before it\n{answers}" if answers else "",
+        read,
         f"## The person in whose name it is written\n{format_user_profile(task.long_term_memory) or 'not known'}",
     ]
     system = fill(read_prompt(HERE / "compose.md"), rules=house_rules())

@@ -27,8 +27,14 @@ NAMED: Final = {
 # From the beginning of a word only, and nothing given back: one long word would take minutes otherwise.
 _ADDRESS = re.compile(r"(?<![^\s@<>,;:\"()\[\]])[^\s@<>,;:\"()\[\]]++@[^\s@<>,;:\"()\[\]]+\.[^\s@<>,;:\"()\[\].]+")
 _FROM = re.compile(r"\b(?:from|by|von)\s+(?P<who>[^\s,.;:?!]+@[^\s,;:?!]+|[A-ZÄÖÜ][\w-]+)")
+_WHOSE = re.compile(
+    r"\b(?!(?:What|Where|Who|How|It|That|There|Here|Let)\b)"
+    r"(?P<who>[A-ZÄÖÜ][\w-]+)['’]s (?:\w+ ){0,2}(?:e-?mail|mail|message)"
+)
 _ABOUT = re.compile(r"(?i)\b(?:about|regarding|subject|über|wegen|betreff)[:\s]+(?P<what>[^.?!]+)")
 _SAYING = re.compile(r"(?is)\b(?:saying|that says|with the text|mit dem text|dass|say)\b[:\s]*(?P<what>.+)")
+_FORWARD = re.compile(r"(?i)\b(forward|leite\w*|weiterleit\w*)\b")
+_NEWEST = re.compile(r"(?i)\b(last|latest|newest|letzte\w*|neueste\w*)\b")
 _UNREAD = re.compile(r"(?i)\b(unread|ungelesen\w*)\b")
 _TODAY = re.compile(r"(?i)\b(today|heute)\b")
 
@@ -37,6 +43,7 @@ def _in_turn(*patterns: str) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
 
 
+_SENDING: Final = r"\b(send|e-?mail|mail|write|forward|schick\w*|send\w*|schreib\w*|maile|leite\w*|weiterleit\w*)\b"
 # The first that fits counts. Each of its patterns is looked for behind what the one before it found: as one pattern,
 # with anything in between, a text of nothing but "send" would take hours.
 _ACTIONS: Final[tuple[tuple[Action, tuple[re.Pattern[str], ...]], ...]] = (
@@ -47,7 +54,7 @@ _ACTIONS: Final[tuple[tuple[Action, tuple[re.Pattern[str], ...]], ...]] = (
     ("search_sent", _in_turn(r"\bsent mail")),
     ("reply", _in_turn(r"\b(reply|respond|answer|antworte\w*|beantworte\w*)\b")),
     ("draft", _in_turn(r"\b(draft|entwurf|entwirf)\b")),
-    ("send", _in_turn(r"\b(send|e-?mail|mail|write|forward|schick\w*|send\w*|schreib\w*|maile)\b", r"@")),
+    ("send", _in_turn(_SENDING, r"@")),
     ("read", _in_turn(r"\b(read|open|lies|öffne)\b")),
 )
 
@@ -62,7 +69,10 @@ class MailPlan(BaseModel):
     cc: list[str] = []
     bcc: list[str] = Field(default=[], description="who gets it without the others seeing that")
     subject: str = Field(default="", max_length=300)
+    unknown: list[str] = Field(default=[], description="by name, whoever else is to get it and has no known address")
     say: str = Field(default="", description="what the mail has to say, in your words")
+    about: str = Field(default="", max_length=500, description="for reply: finds another mail that it needs")
+    forward: bool = Field(default=False, description="whether the mail that is read first goes along word for word")
     reply_all: bool = False
     read_attachments: bool = Field(default=False, description="for read: whether what is attached is read as well")
     attachments: list[str] = Field(default=[], description="paths of files of the workspace that go along")
@@ -78,9 +88,15 @@ class MailPlan(BaseModel):
         return [*self.to, *self.cc, *self.bcc]
 
     @property
-    def along(self) -> dict[str, Any]:
-        """For each tool that writes a mail: what goes along."""
-        return {"attachments": [{"path": path} for path in self.attachments]} if self.attachments else {}
+    def nameless(self) -> list[str]:
+        """Who is to get it and cannot, for nobody said an address."""
+        names = [" ".join(name.split()) for name in self.unknown]
+        return [name for name in dict.fromkeys(names) if name and name not in self.addresses]
+
+    @property
+    def is_about_a_mail(self) -> bool:
+        """Whether one has to be read before this is written."""
+        return self.forward or bool(self.query or self.message_id)
 
     @property
     def writes(self) -> bool:
@@ -94,10 +110,17 @@ def plan_by_patterns(task: str) -> MailPlan:
     about = _ABOUT.search(task)
     saying = _SAYING.search(task)
     say = (saying["what"] if saying else task).strip()
+    query = _query(task, about)
+    if action in ("send", "draft") and _FORWARD.search(task):
+        if not query and not _NEWEST.search(task):
+            # Nobody knows which one is meant: those that there are are shown, and none goes to anybody.
+            return MailPlan()
+        others = [address for address in addresses if f"from:{address}" not in query.split()]
+        return MailPlan(action=action, query=query, to=others, say=say, forward=True)
     if action in ("send", "draft"):
         subject = title_from(about["what"] if about else say, limit=60)
         return MailPlan(action=action, to=addresses, subject=subject, say=say)
-    return MailPlan(action=action, query=_query(task, about), say=say)
+    return MailPlan(action=action, query=query, say=say)
 
 
 def _says(task: str, action: Action, patterns: Sequence[re.Pattern[str]]) -> bool:
@@ -155,7 +178,7 @@ def _is_in(address: str, given: str) -> bool:
 
 
 def _query(task: str, about: re.Match[str] | None) -> str:
-    sender = _FROM.search(task)
+    sender = _FROM.search(task) or _WHOSE.search(task)
     words = [f"from:{sender['who'].rstrip('.')}"] if sender else []
     if about:
         words.append(f"subject:({' '.join(about['what'].split())[:80]})")
