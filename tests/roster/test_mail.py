@@ -412,6 +412,20 @@ def test_patterns_pass_on_only_a_mail_that_is_named(task: str, action: str, quer
     assert (plan.action, plan.query, plan.to, plan.forward) == (action, query, to, action == "send")
 
 
+@pytest.mark.parametrize(
+    ("task", "unknown"),
+    [
+        ("Send it to bob@example.org and Carol.", ["Carol"]),
+        ("Send a mail to Carol and bob@example.org saying hello", ["Carol"]),
+        ("Schicke eine Mail an bob@example.org und Dora, dass es regnet", ["Dora"]),
+        ("Send a mail to bob@example.org and ann@example.org and Say hello", []),
+        ("Ask bob@example.org and tell him that Carol waits", []),
+    ],
+)
+def test_patterns_leave_nobody_out_who_is_named_beside_an_address(task: str, unknown: list[str]) -> None:
+    assert plan_by_patterns(task).unknown == unknown
+
+
 @pytest.mark.threat("T30")
 @pytest.mark.parametrize(
     ("words", "action"),
@@ -424,6 +438,8 @@ def test_patterns_pass_on_only_a_mail_that_is_named(task: str, action: str, quer
         ("send the draft ", "send_draft"),
         ("send draft ", "draft"),
         ("Bob's a ", "search_inbox"),
+        ("@", "search_inbox"),
+        ("send @ and A", "send"),
     ],
 )
 def test_patterns_choose_an_action_for_a_task_of_any_length(words: str, action: str) -> None:

@@ -31,6 +31,13 @@ _WHOSE = re.compile(
     r"\b(?!(?:What|Where|Who|How|It|That|There|Here|Let)\b)"
     r"(?P<who>[A-ZÄÖÜ][\w-]+)['’]s (?:\w+ ){0,2}(?:e-?mail|mail|message)"
 )
+# A name beside an address, as one more who is to get the mail.
+_BESIDE = (
+    re.compile(
+        r"@[^\s@]++\s++(?:and|und|&)\s++(?P<who>[A-ZÄÖÜ][\w-]++)(?=[.,;!?]*+(?:$|\s++(?:saying|that|dass|mit|with)\b))"
+    ),
+    re.compile(r"\b(?:to|an)\s++(?P<who>[A-ZÄÖÜ][\w-]*+)\s++(?:and|und|&)\s++[^\s@]++@"),
+)
 _ABOUT = re.compile(r"(?i)\b(?:about|regarding|subject|über|wegen|betreff)[:\s]+(?P<what>[^.?!]+)")
 _SAYING = re.compile(r"(?is)\b(?:saying|that says|with the text|mit dem text|dass|say)\b[:\s]*(?P<what>.+)")
 _FORWARD = re.compile(r"(?i)\b(forward|leite\w*|weiterleit\w*)\b")
@@ -111,15 +118,16 @@ def plan_by_patterns(task: str) -> MailPlan:
     saying = _SAYING.search(task)
     say = (saying["what"] if saying else task).strip()
     query = _query(task, about)
+    beside = [found["who"] for pattern in _BESIDE for found in pattern.finditer(task)]
     if action in ("send", "draft") and _FORWARD.search(task):
         if not query and not _NEWEST.search(task):
             # Nobody knows which one is meant: those that there are are shown, and none goes to anybody.
             return MailPlan()
         others = [address for address in addresses if f"from:{address}" not in query.split()]
-        return MailPlan(action=action, query=query, to=others, say=say, forward=True)
+        return MailPlan(action=action, query=query, to=others, unknown=beside, say=say, forward=True)
     if action in ("send", "draft"):
         subject = title_from(about["what"] if about else say, limit=60)
-        return MailPlan(action=action, to=addresses, subject=subject, say=say)
+        return MailPlan(action=action, to=addresses, unknown=beside, subject=subject, say=say)
     return MailPlan(action=action, query=query, say=say)
 
 
