@@ -24,7 +24,7 @@ from typing import Final, TypeVar
 import structlog
 
 from agents.mail.files import AttachedFile
-from agents.mail.imap import MAIL_BYTES, Connection, Found, connected, shown_id
+from agents.mail.imap import LIFE_S, MAIL_BYTES, PUTTING_LIFE_S, Connection, Found, connected, shown_id
 from agents.mail.imap import TIMEOUT_S as IMAP_TIMEOUT_S
 from agents.mail.lanes import Lane, Lanes
 from agents.mail.mailbox import (
@@ -172,7 +172,9 @@ class ServerAccount(OneMailbox):
             mailbox.open("inbox")
 
     async def _keep_draft(self, letter: Letter, *, thread_id: str | None) -> str:
-        return await self._with_mailbox(lambda mailbox: mailbox.put("drafts", letter.kept, r"(\Draft \Seen)"))
+        return await self._with_mailbox(
+            lambda mailbox: mailbox.put("drafts", letter.kept, r"(\Draft \Seen)"), life_s=PUTTING_LIFE_S
+        )
 
     async def _raw_draft(self, draft_id: str) -> bytes:
         return await self._with_mailbox(lambda mailbox: _raw_draft(mailbox, draft_id))
@@ -206,14 +208,14 @@ class ServerAccount(OneMailbox):
         finally:
             handover.close()
         try:
-            return await self._with_mailbox(lambda mailbox: _keep(mailbox, letter))
+            return await self._with_mailbox(lambda mailbox: _keep(mailbox, letter), life_s=PUTTING_LIFE_S)
         except ToolError as error:
             log.warning("mail.not_kept", message_id=letter.message_id, why=error.message)
             return ""
 
-    async def _with_mailbox(self, work: Callable[[Connection], T]) -> T:
+    async def _with_mailbox(self, work: Callable[[Connection], T], *, life_s: float = LIFE_S) -> T:
         def connect_and_work() -> T:
-            with connected(self._imap) as mailbox:
+            with connected(self._imap, life_s=life_s) as mailbox:
                 return work(mailbox)
 
         async with self._lane.reading:

@@ -30,6 +30,8 @@ log = structlog.get_logger(__name__)
 TIMEOUT_S: Final = 25
 # Of the whole connection: below the time that a tool call may take.
 LIFE_S: Final = 55
+# Of one that puts a mail there, which may be large, over a slow line.
+PUTTING_LIFE_S: Final = 150
 # Enough of a mail for its head and its first words.
 HEAD_BYTES: Final = 24_000
 # More of a mail than this is not read.
@@ -53,6 +55,7 @@ USUAL_NAMES: Final = {
         "kopie robocze", "szkice", "черновики", "草稿", "草稿箱", "下書き",
     ),
 }  # fmt: skip
+NOT_SAID: Final = "The connection to the mailbox broke while it took the mail. Try again later."
 NEW_NAMES: Final = {"sent": "Sent", "drafts": "Drafts"}
 _LISTED: Final = re.compile(rb'^\((?P<flags>[^)]*)\) (?P<separator>"\\?.?"|NIL) (?P<name>.+)$', re.IGNORECASE)
 _FETCHED: Final = re.compile(rb"\bUID (\d+)")
@@ -139,10 +142,15 @@ class Connection:
         return self.search([("HEADER", "Message-ID", message_id)], limit=10)
 
     def put(self, folder: Folder, message: bytes, flags: str) -> str:
-        """Adds a mail to a folder; its id there, or "" where the server does not tell."""
+        """Adds a mail to a folder; its id there, or "" where the server does not tell. ToolError says whether it may be
+        there all the same."""
         now = imaplib.Time2Internaldate(datetime.now(UTC))
         name = self._name_of(folder, make=True)
-        self._do("keep a mail", self._imap.append, _quoted(name), flags, now, message)
+        try:
+            self._do("keep a mail", self._imap.append, _quoted(name), flags, now, message)
+        except (imaplib.IMAP4.abort, OSError) as error:
+            log.warning("mail.imap_no_answer", server=self._server.shown, error=clipped(error))
+            raise MailTrouble(NOT_SAID, may_have_happened=True) from error
         _, answer = self._imap.response("APPENDUID")
         match = _APPENDED.match(answer[0]) if answer and answer[0] else None
         if match is None:
@@ -196,11 +204,11 @@ class Connection:
 
 
 @contextmanager
-def connected(server: MailServer, *, timeout_s: float = TIMEOUT_S) -> Iterator[Connection]:
+def connected(server: MailServer, *, timeout_s: float = TIMEOUT_S, life_s: float = LIFE_S) -> Iterator[Connection]:
     """Raises ToolError for whatever goes wrong with the connection, at any time."""
     imap: imaplib.IMAP4 | None = None
     try:
-        imap = _connect(server, timeout_s)
+        imap = _connect(server, timeout_s, life_s)
         _sign_in(imap, server)
         yield Connection(imap, server)
     except (imaplib.IMAP4.error, OSError, UnicodeError) as error:
@@ -227,10 +235,10 @@ class _NoTls(OSError):
     """The server speaks plainly only, and TLS was asked for."""
 
 
-def _connect(server: MailServer, timeout_s: float) -> imaplib.IMAP4:
+def _connect(server: MailServer, timeout_s: float, life_s: float) -> imaplib.IMAP4:
     context = ssl.create_default_context()
     within = context if server.security is Security.SSL else None
-    imap = Imap(server, timeout_s=timeout_s, life_s=LIFE_S, context=within)
+    imap = Imap(server, timeout_s=timeout_s, life_s=life_s, context=within)
     if server.security is Security.TLS:
         try:
             imap.starttls(context)

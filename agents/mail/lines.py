@@ -6,6 +6,7 @@ import imaplib
 import smtplib
 import socket
 import ssl
+from collections.abc import Iterator
 from contextlib import suppress
 from threading import Timer
 from typing import Any, Final
@@ -20,6 +21,7 @@ SMTP_PORTS: Final = (465, 587, 2525)
 MOST_BYTES: Final = 80_000_000
 ANSWERS_BYTES: Final = 1_000_000
 """Of all that an SMTP server says."""
+PIECE_BYTES: Final = 65_536
 
 
 def socket_to(server: MailServer, *, timeout_s: float) -> socket.socket:
@@ -47,6 +49,12 @@ class Lifetime:
         self._spare.close()
 
 
+def pieces(text: bytes) -> Iterator[bytes]:
+    """Each is handed over within a time-out of its own. That of a whole mail would be over while the line is busy."""
+    for at in range(0, len(text), PIECE_BYTES):
+        yield text[at : at + PIECE_BYTES]
+
+
 class Imap(imaplib.IMAP4):
     """`context`: for a server that speaks TLS from the first byte on. `life_s`: of the connection."""
 
@@ -62,6 +70,10 @@ class Imap(imaplib.IMAP4):
         raw = socket_to(self._server, timeout_s=timeout or 0)
         self._lifetime = Lifetime(raw, self._life_s)
         return self._context.wrap_socket(raw, server_hostname=self._server.host) if self._context else raw
+
+    def send(self, data: Any) -> None:
+        for piece in pieces(bytes(data)):
+            super().send(piece)
 
     def read(self, size: int) -> bytes:
         self._take(size)
@@ -100,6 +112,10 @@ class Smtp(smtplib.SMTP):
         raw = socket_to(self._server, timeout_s=timeout)
         self._lifetime = Lifetime(raw, self._life_s)
         return self._context.wrap_socket(raw, server_hostname=self._server.host) if self._context else raw
+
+    def send(self, s: Any) -> None:
+        for piece in [s] if isinstance(s, str) else pieces(bytes(s)):
+            super().send(piece)
 
     def getreply(self) -> tuple[int, bytes]:
         if self.file is None and self.sock is not None:

@@ -40,8 +40,8 @@ class Google:
     """Use as a context manager. `fails`: paths' ends → (status, body) that is answered instead, while they are there.
 
     `on_send` is called when a mail was taken and before it is said; it may kill. `hangs_up`: closes the connection
-    instead of the answer to a mail. `scopes`: what people allow. `whole_takes_s`: how long it takes to give a whole
-    mail; `most_whole`: how many were given at the same time.
+    instead of the answer to a mail that was sent or drafted. `scopes`: what people allow. `whole_takes_s`: how long it
+    takes to give a whole mail; `most_whole`: how many were given at the same time.
     """
 
     fails: dict[str, tuple[int, dict[str, Any]]] = field(default_factory=dict)
@@ -181,9 +181,13 @@ class Google:
             case "POST", "messages", "send":
                 return self._send(body, kind)
             case "POST", "drafts", _:
-                message = json.loads(body)["message"]
+                raw, told = _handed_over(body, kind)
+                raw = raw or _bytes(told["message"]["raw"])
                 draft_id = f"r-{len(self.drafts) + 1}"
-                self.drafts[draft_id] = Stored(f"d{len(self.drafts)}", _bytes(message["raw"]), ("DRAFT",), "td")
+                thread_id = told["message"].get("threadId", "td")
+                self.drafts[draft_id] = Stored(f"d{len(self.drafts)}", raw, ("DRAFT",), thread_id)
+                if self.hangs_up:
+                    raise _HangUp
                 return 200, {"id": draft_id, "message": {"id": self.drafts[draft_id].id, "labelIds": ["DRAFT"]}}
             case "GET", "drafts", "":
                 found = [(name, mail) for name, mail in self.drafts.items() if _fits(mail, query)]
@@ -217,14 +221,8 @@ class Google:
                 return 400, _error(400, "badRequest", "INVALID_ARGUMENT")
 
     def _send(self, body: bytes, kind: str) -> tuple[int, dict[str, Any]]:
-        if kind.startswith("multipart/related"):
-            whole = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode() + body)
-            parts: Any = whole.get_payload()
-            told = json.loads(parts[0].get_payload())
-            raw = parts[1].get_payload()[0].as_bytes()
-        else:
-            told = json.loads(body)
-            raw = _bytes(told["raw"])
+        raw, told = _handed_over(body, kind)
+        raw = raw or _bytes(told["raw"])
         if not message_from_bytes(raw)["To"]:
             return 400, _error(400, "invalidArgument", "INVALID_ARGUMENT")
         if not self.keeps_ids:
@@ -243,6 +241,15 @@ class Google:
 
 class _HangUp(Exception):
     """No answer."""
+
+
+def _handed_over(body: bytes, kind: str) -> tuple[bytes, Any]:
+    """A mail that is beside what is told of it, none if it is within; and that."""
+    if not kind.startswith("multipart/related"):
+        return b"", json.loads(body)
+    whole = message_from_bytes(f"Content-Type: {kind}\r\n\r\n".encode() + body)
+    parts: Any = whole.get_payload()
+    return parts[1].get_payload()[0].as_bytes(), json.loads(parts[0].get_payload())
 
 
 def _fits(mail: Stored, query: dict[str, list[str]]) -> bool:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -173,6 +174,28 @@ async def test_a_mail_with_a_large_file_is_written_and_read_beside_the_others(
     assert [one.size_bytes for one in draft.attachments] == [15_000_000]
     assert sent.message_id == "<sent@hyperagent>"
     assert max(saving_s, reading_s, sending_s) < takes_s / 2
+
+
+@pytest.mark.spec("S178")
+async def test_a_mail_that_a_line_takes_slowly_is_no_server_that_is_silent(
+    account: ServerAccount, sink: Sink, mailbox: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A time-out of `sendall` is one for all that it is given, however steadily that goes."""
+    at_once = socket.socket.sendall
+
+    def slowly(connection: socket.socket, given: bytes, *flags: int) -> None:
+        if len(given) > 100_000:
+            raise TimeoutError("timed out")
+        at_once(connection, given, *flags)
+
+    file = AttachedFile("report.bin", "application/octet-stream", os.urandom(1_000_000))
+    monkeypatch.setattr(socket.socket, "sendall", slowly)
+
+    await account.send(HERE, mail("slow"), files=[file], touching=Touch())
+    draft = await account.save_draft(HERE, mail("draft"), files=[file])
+
+    assert sink.count() == mailbox.message_ids("Sent") == {"<slow@hyperagent>": 1}
+    assert (await account.attachment(HERE, draft.id, 1)).sha256 == file.sha256
 
 
 # --- what surely did not happen, and what may have

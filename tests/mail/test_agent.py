@@ -4,7 +4,9 @@ import pytest
 
 from agents.mail.account import ServerAccount
 from agents.tools.providers import Providers
-from tests.mail.dovecot import Inside
+from hyperagent.lib.mail_servers import imap_server, smtp_server
+from tests.mail.cutting import Cutting
+from tests.mail.dovecot import Dovecot, Inside
 from tests.mail.sink import Sink
 from tests.mail.test_account import BOB, HERE
 from tests.roster.conftest import cases, scripted_server
@@ -61,6 +63,24 @@ async def test_it_drafts_searches_and_reads(
     assert list(mailbox.message_ids("Drafts")) == [drafted.data["draft"]["message_id"]]
     assert (searched.data["count"], searched.data["messages"][0]["message_id"]) == (1, "<q3@example.org>")
     assert read.data["message"]["body"] == "The revenue was 42 million."
+
+
+@pytest.mark.spec("B2")
+async def test_a_draft_whose_answer_was_lost_is_looked_for_and_made_once(
+    scripted_server: ScriptedServer, cases: Cases, dovecot: Dovecot, mailbox: Inside, sink: Sink
+) -> None:
+    scripted_server.script(
+        says({"action": "draft", "to": ["bob@example.org"], "say": "Hello"}), says(LETTER), says("A draft.")
+    )
+
+    with Cutting(dovecot.port, word=b"APPENDUID") as cutting:
+        behind = imap_server(dovecot.url.replace(f":{dovecot.port}", f":{cutting.port}"))
+        account = ServerAccount(smtp_server(sink.url), behind)
+        output = await cases(task_for("mail", "Draft a mail to bob@example.org"), Providers(mailbox=account)).output()
+
+    assert (output.task_done, output.result) == (True, "A draft.")
+    assert list(mailbox.message_ids("Drafts").values()) == [1]
+    assert "it did happen" in scripted_server.calls[-1].last_user
 
 
 async def test_a_refused_recipient_is_told_in_the_answer(

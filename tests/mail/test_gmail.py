@@ -167,6 +167,32 @@ async def test_a_draft_is_kept_shown_whole_and_sent_as_it_was_agreed_to(
     assert await box.holds(about, "sent", "<sent@hyperagent>") is True
 
 
+async def test_a_draft_with_a_large_file_goes_by_the_other_road(box: Mailboxes, google: Google, about: About) -> None:
+    file = AttachedFile("Bericht ä.pdf", "application/pdf", b"%PDF" + b"x" * LARGE_BYTES)
+
+    kept = await box.save_draft(about, mail("large", thread_id="t9"), files=[file])
+
+    assert "POST /upload/gmail/v1/users/me/drafts" in google.asked
+    assert google.drafts["r-1"].thread_id == "t9"
+    assert (await box.attachment(about, kept.id, 1)).sha256 == file.sha256
+
+
+@pytest.mark.spec("B2")
+async def test_a_draft_whose_answer_is_lost_may_be_there(box: Mailboxes, google: Google, about: About) -> None:
+    google.hangs_up = True
+    with pytest.raises(ToolError, match="broke while it took the draft") as lost:
+        await box.save_draft(about, mail("lost"))
+    google.hangs_up = False
+    google.fails = {"drafts": (400, {})}
+    with pytest.raises(ToolError, match="did not keep this draft") as refused:
+        await box.save_draft(about, mail("refused"))
+    google.fails = {}
+
+    assert (lost.value.may_have_happened, refused.value.may_have_happened) == (True, False)
+    assert await box.holds(about, "drafts", "<lost@hyperagent>") is True
+    assert await box.holds(about, "drafts", "<refused@hyperagent>") is False
+
+
 @pytest.mark.spec("B2")
 async def test_what_a_failure_proves_and_how_the_mailbox_stands_then(
     box: Mailboxes, google: Google, about: About, alice: Any

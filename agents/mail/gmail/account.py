@@ -169,9 +169,10 @@ class GmailAccount(OneMailbox):
             raise ToolError("This draft is too large to be sent from here. Send it in Gmail.") from None
 
     async def _keep_draft(self, letter: Letter, *, thread_id: str | None) -> str:
-        raw = await asyncio.to_thread(_encoded, _marked(letter))
-        message = {"raw": raw, **({"threadId": thread_id} if thread_id else {})}
-        said = await self._api.post("drafts", {"message": message})
+        raw = _marked(letter)
+        encoded = await asyncio.to_thread(_encoded, raw)
+        await self._api.ready()
+        said = await self._api.keep_draft(raw, encoded=encoded, thread_id=thread_id)
         return f"d.{said['id']}" if "id" in said else ""
 
     async def _remove_draft(self, draft_id: str) -> None:

@@ -21,7 +21,8 @@ TIMEOUT_S: Final = 25.0
 ANSWER_BYTES: Final = 3_000_000
 # Through the other address mails of more than a few megabytes are taken as well.
 LARGE_BYTES: Final = 3_000_000
-SENDING_S: Final = 120.0
+# Of a mail with all its files, over a slow line.
+HANDING_OVER_S: Final = 170.0
 NOT_THERE: Final = "Gmail has no such mail any more: search for it again."
 NOT_ALLOWED: Final = f"Google was not given leave for this. {oauth.AGAIN}"
 NOT_ENABLED: Final = (
@@ -30,6 +31,7 @@ NOT_ENABLED: Final = (
 BY_POLICY: Final = "The administrators of this Google account do not allow it. Ask them."
 TOO_OFTEN: Final = "Gmail has had too many requests for this mailbox. Try again in a few minutes."
 MAY_BE_SENT: Final = "The connection to Gmail broke while it took the mail: it may have been sent."
+NOT_SAID: Final = "The connection to Gmail broke while it took the draft. Try again later."
 NOTHING_SENT: Final = "Nothing was sent."
 _BUSY_REASONS: Final = ("rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded", "dailyLimitExceeded")
 
@@ -56,9 +58,6 @@ class GmailApi:
         """`path`: below `users/me/`. Raises MailTrouble, ToolError, and TooLarge."""
         return _json(await self._patiently("GET", path, params=params, max_bytes=max_bytes))
 
-    async def post(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
-        return _json(await self._patiently("POST", path, json=body))
-
     async def delete(self, path: str) -> None:
         await self._patiently("DELETE", path)
 
@@ -68,26 +67,39 @@ class GmailApi:
 
     async def send(self, raw: bytes, *, encoded: str, thread_id: str | None) -> dict[str, Any]:
         """Once, and never again. Raises ToolError, which says whether the mail may have been sent."""
-        body = {"raw": encoded, **({"threadId": thread_id} if thread_id else {})}
-        upload = {"content": _multipart(raw, thread_id), "params": {"uploadType": "multipart"}}
-        how: dict[str, Any] = upload if len(raw) > LARGE_BYTES else {"json": body}
-        try:
-            answer = await self._call("POST", "messages/send", timeout_s=SENDING_S, **how)
-        except NotAnswered as error:
-            log.warning("mail.gmail_no_answer", why=str(error))
-            raise MailTrouble(MAY_BE_SENT, may_have_happened=True) from None
-        if answer.status >= 500:
-            raise MailTrouble(MAY_BE_SENT, may_have_happened=True)
+        about = {"threadId": thread_id} if thread_id else {}
+        inline = {**about, "raw": encoded}
+        answer = await self._handed_over("messages/send", raw, about=about, inline=inline, in_doubt=MAY_BE_SENT)
         if not answer.is_ok:
             trouble = _trouble(answer, doing="send this mail. Check the addresses")
             raise trouble.with_more(NOTHING_SENT)
-        try:
-            return _json(answer)
-        except ToolError:
-            # It was taken; only its id is not known.
-            return {}
+        return _taken(answer)
+
+    async def keep_draft(self, raw: bytes, *, encoded: str, thread_id: str | None) -> dict[str, Any]:
+        """Once. Raises ToolError, which says whether the draft may be there all the same."""
+        about = {"threadId": thread_id} if thread_id else {}
+        inline = {"message": {**about, "raw": encoded}}
+        answer = await self._handed_over("drafts", raw, about={"message": about}, inline=inline, in_doubt=NOT_SAID)
+        if not answer.is_ok:
+            raise _trouble(answer, doing="keep this draft")
+        return _taken(answer)
 
     # --- inside
+
+    async def _handed_over(
+        self, path: str, raw: bytes, *, about: Mapping[str, Any], inline: Mapping[str, Any], in_doubt: str
+    ) -> Answer:
+        """A whole mail. `about`: what is to be known of a large one; `inline`: the same with the mail within."""
+        upload = {"content": _multipart(raw, about), "params": {"uploadType": "multipart"}}
+        how: dict[str, Any] = upload if len(raw) > LARGE_BYTES else {"json": inline}
+        try:
+            answer = await self._call("POST", path, timeout_s=HANDING_OVER_S, **how)
+        except NotAnswered as error:
+            log.warning("mail.gmail_no_answer", why=str(error))
+            raise MailTrouble(in_doubt, may_have_happened=True) from None
+        if answer.status >= 500:
+            raise MailTrouble(in_doubt, may_have_happened=True)
+        return answer
 
     async def _patiently(self, method: str, path: str, **how: Any) -> Answer:
         """For what may be asked twice."""
@@ -118,6 +130,15 @@ class GmailApi:
     async def _renew(self) -> None:
         self._grant = await oauth.refreshed(self._google, self._grant)
         await self._keep(self._grant)
+
+
+def _taken(answer: Answer) -> dict[str, Any]:
+    """What Gmail says of a mail that it has."""
+    try:
+        return _json(answer)
+    except ToolError:
+        # Only its id is not known.
+        return {}
 
 
 def _json(answer: Answer) -> dict[str, Any]:
@@ -165,11 +186,10 @@ def _reasons(answer: Answer) -> list[str]:
     return [str(name)[:60] for name in named if name]
 
 
-def _multipart(raw: bytes, thread_id: str | None) -> tuple[bytes, str]:
+def _multipart(raw: bytes, about: Mapping[str, Any]) -> tuple[bytes, str]:
     """The mail beside what is to be known of it, as uploads want it."""
     mark = "hyperagent-mail-boundary-7d1f4c"
-    about = json.dumps({"threadId": thread_id} if thread_id else {})
-    head = f"--{mark}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n{about}\r\n"
+    head = f"--{mark}\r\nContent-Type: application/json; charset=UTF-8\r\n\r\n{json.dumps(about)}\r\n"
     body = f"--{mark}\r\nContent-Type: message/rfc822\r\n\r\n"
     whole = head.encode() + body.encode() + raw + f"\r\n--{mark}--\r\n".encode()
     return whole, f"multipart/related; boundary={mark}"

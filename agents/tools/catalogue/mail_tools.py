@@ -110,8 +110,9 @@ async def read_thread(
     return Reply(content=text, data=data, sources=tuple(map(_source, found)))
 
 
-# The servers of both sides may look through the whole mail before they answer.
-SENDING_S = 180
+# A large mail over a slow line, and servers that look through all of it; the copy among those sent takes as long again.
+SENDING_S = 360
+KEEPING_S = 180
 
 
 async def _is_among_drafts(call: Call, account: str = "", **_: Any) -> bool | None:
@@ -173,7 +174,7 @@ async def _whole_draft(call: Call, *, draft_id: str, account: str = "", **_: Any
     effect="write",
     probe=_is_among_drafts,
     settle=_new_mail,
-    timeout_s=120,
+    timeout_s=KEEPING_S,
     sends=Sends.NOWHERE,
 )
 async def draft_email(
