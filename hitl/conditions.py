@@ -7,6 +7,7 @@ list, to the letter, and nothing that reads two ways), and what denies is loose 
 import math
 import unicodedata
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, assert_never
@@ -14,6 +15,7 @@ from urllib.parse import unquote
 
 from hitl.globs import glob_fits
 from hitl.kinds import Op, RuleScope
+from hyperagent.lib.domains import ascii_domain
 
 MAX_COMPARED_CHARS: Final = 100_000
 # Within a bare address none of these means itself: names around it, lists, comments, and old ways of saying a route.
@@ -223,8 +225,11 @@ def _domains_in(text: str) -> set[str]:
 
 
 def _spellings(domain: str) -> set[str]:
+    """As it is written, as mail servers know it, and as readers of older rules (IDNA 2003) take it."""
     folded = _folded(domain).strip(" .'")
-    try:
-        return {folded, folded.encode("idna").decode("ascii")}
-    except UnicodeError:
-        return {folded}
+    found = {folded}
+    with suppress(UnicodeError):
+        found.add(folded.encode("idna").decode("ascii"))
+    with suppress(UnicodeError):
+        found.add(ascii_domain(domain_key(domain).strip(" .'")))
+    return found

@@ -14,6 +14,7 @@ from typing import Any, Final
 from agents.mail.files import AttachedFile, safe_name
 from agents.tools.tool import ToolError
 from agents.tools.values import DraftMail, OutgoingMail
+from hyperagent.lib.domains import ascii_domain
 
 MAX_REFERENCES: Final = 20
 MAX_ID_CHARS: Final = 250
@@ -159,12 +160,12 @@ def envelope_address(address: str) -> str:
     would read as something else than it looks like."""
     local, _, domain = address.rpartition("@")
     try:
-        ascii_domain = domain.encode("idna").decode("ascii")
+        written = ascii_domain(domain)
     except UnicodeError:
-        ascii_domain = ""
-    if not ascii_domain or not address.isprintable() or set(address) & _MEANING_MORE:
+        written = ""
+    if not written or not address.isprintable() or set(address) & _MEANING_MORE:
         raise ToolError(f"{one_line(address)} is no address that a mail can be sent to. Check it with the user.")
-    return f"{local}@{ascii_domain}"
+    return f"{local}@{written}"
 
 
 def known_ids(texts: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,12 +1,16 @@
-"""The way to the mail server of EMAIL_URL: Django's own, which also signs in with letters that are not ASCII; and what
-that server says.
+"""The way to the mail server of EMAIL_URL: Django's own, which also signs in with letters that are not ASCII and sends
+to the domains that were meant; and what that server says.
 """
 
+import copy
 import smtplib
 from base64 import b64encode
 from typing import Any, Final
 
+from django.core.mail import EmailMessage
 from django.core.mail.backends import smtp
+
+from hyperagent.lib.domains import with_ascii_domain
 
 SIGNED_IN: Final = 235
 
@@ -28,6 +32,20 @@ class EmailBackend(smtp.EmailBackend):
     @property
     def connection_class(self) -> type[smtplib.SMTP]:
         return SslConnection if self.use_ssl else Connection
+
+    def _send(self, email_message: EmailMessage) -> bool:
+        """Django's own way with a domain that is not ASCII leads to another's. Raises UnicodeError for one that is
+        none."""
+        return bool(super()._send(_addressed(email_message)))  # type: ignore[misc]
+
+
+def _addressed(message: EmailMessage) -> EmailMessage:
+    """With domains as servers know them, in the envelope and in the head."""
+    sent = copy.copy(message)
+    sent.from_email = with_ascii_domain(message.from_email)
+    for name in ("to", "cc", "bcc", "reply_to"):
+        setattr(sent, name, [with_ascii_domain(str(one)) for one in getattr(message, name)])
+    return sent
 
 
 class Connection(smtplib.SMTP):

@@ -175,6 +175,11 @@ def test_a_domain_that_is_denied_is_found_in_every_spelling_and_in_any_item(spel
     assert hits(Op.DOMAIN, "evil.com", spelling)
 
 
+@pytest.mark.parametrize("denied", ["straße.de", "xn--strae-oqa.de", "strasse.de"])
+def test_a_domain_that_is_denied_is_found_as_servers_know_it(denied: str) -> None:
+    assert hits(Op.DOMAIN, denied, "x@STRAßE.de")
+
+
 def test_a_domain_that_is_denied_is_not_found_where_it_is_not() -> None:
     assert not hits(Op.DOMAIN, "evil.com", ["x@corp.com", "x@notevil.com", "x@sub.evil.com", "evil.com"])
 

@@ -78,6 +78,22 @@ def test_an_address_that_would_mean_more_than_it_looks_is_refused(address: str) 
         letter(to=(address,))
 
 
+@pytest.mark.parametrize(
+    ("address", "written"),
+    [
+        ("a@straße.de", "a@xn--strae-oqa.de"),
+        ("a@Bücher.example", "a@xn--bcher-kva.example"),
+        ("A@Example.ORG", "A@Example.ORG"),
+        ("a@βόλος.example", "a@xn--nxasmm1c.example"),
+    ],
+)
+def test_a_domain_is_the_one_that_was_meant(address: str, written: str) -> None:
+    """As browsers write it: by the older rules `straße.de` would be `strasse.de`, which is another's."""
+    one = letter(to=(address,))
+
+    assert (one.recipients, email.message_from_bytes(one.sent)["To"]) == ((written,), written)
+
+
 def test_who_is_named_twice_gets_one_mail() -> None:
     assert letter(cc=("bob@example.org",), bcc=("bob@example.org",)).recipients == ("bob@example.org",)
 

@@ -164,6 +164,24 @@ def test_a_mail_server_whose_password_has_letters_that_are_not_ascii_is_signed_i
 
 
 @pytest.mark.filterwarnings("ignore:Requiring AUTH")
+def test_a_mail_of_the_house_goes_to_the_domain_that_was_meant(bob: Any, settings: Any) -> None:
+    bob.email = "bob@straße.example"
+    bob.save()
+    with Sink() as sink:
+        settings.EMAIL_BACKEND = "hyperagent.lib.smtp_backend.EmailBackend"
+        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", sink.port
+        settings.EMAIL_HOST_USER, settings.EMAIL_HOST_PASSWORD = USER, PASSWORD
+        settings.DEFAULT_FROM_EMAIL = "HyperAgent <house@bücher.example>"
+        tell(bob)
+
+        sweep_mails()
+
+    [mail] = sink.arrived
+    assert (mail.sender, mail.recipients) == ("house@xn--bcher-kva.example", ("bob@xn--strae-oqa.example",))
+    assert mail.message["To"] == "bob@xn--strae-oqa.example"
+
+
+@pytest.mark.filterwarnings("ignore:Requiring AUTH")
 def test_a_password_that_the_mail_server_does_not_take_is_told(bob: Any, settings: Any) -> None:
     with Sink() as sink:
         settings.EMAIL_BACKEND = "hyperagent.lib.smtp_backend.EmailBackend"

@@ -10,7 +10,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Final
 from urllib.parse import quote, urljoin, urlsplit
 
-import idna
+from hyperagent.lib.domains import ascii_domain
 
 MAX_URL_CHARS: Final = 2000
 PORTS: Final = (80, 443, 8080, 8443)
@@ -192,8 +192,8 @@ def _host(host: str, *, allow_private: bool) -> str:
 
 def _ascii(name: str) -> str:
     try:
-        plain = name if name.isascii() else idna.encode(name, uts46=True).decode("ascii")
-    except idna.IDNAError:
+        plain = ascii_domain(name)
+    except UnicodeError:
         raise BadAddress(NOT_AN_ADDRESS) from None
     if not _PLAIN_NAME.fullmatch(plain):
         raise BadAddress(NOT_AN_ADDRESS)
