@@ -6,11 +6,11 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import Final
 
+from hyperagent.lib.file_names import fitted
 from hyperagent.lib.text import clean_text
 
 MOST_BYTES: Final = 20_000_000
 """Of all files of one mail: what most servers take once it is written for its way."""
-NAME_CHARS: Final = 120
 _NOT_IN_NAMES: Final = re.compile(r"[/\\:*?\"<>|]+")
 
 
@@ -29,8 +29,4 @@ def safe_name(name: str, *, otherwise: str = "attachment") -> str:
     """A file's name that leads nowhere and begins with no dot; strangers chose it."""
     last = PurePosixPath(clean_text(name).replace("\\", "/")).name
     plain = "".join(char if char.isprintable() else " " for char in last)
-    cleaned = " ".join(_NOT_IN_NAMES.sub(" ", plain).split()).strip(". ")
-    if len(cleaned) <= NAME_CHARS:
-        return cleaned or otherwise
-    stem, _, end = cleaned.rpartition(".")
-    return f"{stem[: NAME_CHARS - 11]}.{end[:10]}" if stem else cleaned[:NAME_CHARS]
+    return fitted(" ".join(_NOT_IN_NAMES.sub(" ", plain).split()).strip(". ")) or otherwise

@@ -17,6 +17,7 @@ from typing import Final
 
 from agents.mail.files import AttachedFile
 from agents.tools.values import DraftMail, MailAttachment, MailHeader, MailMessage
+from hyperagent.lib.file_names import fitted
 from hyperagent.lib.html_text import text_of
 from hyperagent.lib.text import clean_text, text_encoding
 
@@ -245,7 +246,7 @@ def _file_name(part: Message) -> str:
         found = fields.get_filename() or ""
     except (ValueError, LookupError, TypeError, AttributeError):
         found = "with a name that cannot be read"
-    return _shown(_in_letters(str(found)[:FIELD_CHARS]), NAME_CHARS)
+    return fitted(_shown(_in_letters(str(found)[:FIELD_CHARS]), FIELD_CHARS))
 
 
 def _field(message: Message, name: str) -> str:

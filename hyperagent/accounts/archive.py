@@ -3,6 +3,7 @@ one. Knows neither people nor what their rows hold.
 """
 
 import json
+import re
 import shutil
 import time
 import zipfile
@@ -14,10 +15,15 @@ from typing import IO, Any, Final, TypeVar
 
 from django.db import models
 
+from hyperagent.lib.file_names import fitted
+
 COPY_BYTES: Final = 1 << 18
 # Enough for texts; a higher level takes longer than it saves.
 LEVEL: Final = 1
-NAME_CHARS: Final = 180
+# With the folders above it a path has to stay below 260 characters on some systems.
+NAME_BYTES: Final = 180
+# Devices of Windows, whatever ending follows.
+_RESERVED: Final = re.compile(r"(?i)(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)")
 _FORBIDDEN: Final = {ord(letter): "_" for letter in '<>:"|?*\\'} | dict.fromkeys(range(32), "_")
 
 
@@ -153,13 +159,8 @@ def safe_path(path: str) -> str:
 
 
 def _safe_name(name: str) -> str:
-    cleaned = name.translate(_FORBIDDEN).strip(" .")
-    if len(cleaned) <= NAME_CHARS:
-        return cleaned
-    stem, dot, suffix = cleaned.rpartition(".")
-    if not stem or len(suffix) > 16:
-        return cleaned[:NAME_CHARS]
-    return f"{stem[: NAME_CHARS - len(suffix) - 1]}{dot}{suffix}"
+    cleaned = fitted(name.translate(_FORBIDDEN).strip(" ."), NAME_BYTES)
+    return f"_{cleaned}" if _RESERVED.match(cleaned) else cleaned
 
 
 def _json(value: Any) -> str:

@@ -226,6 +226,21 @@ def test_names_lead_nowhere_and_are_given_once() -> None:
     assert len(safe_path(f"{'n' * 400}.pdf")) < 200
 
 
+@pytest.mark.parametrize(
+    ("path", "safe"),
+    [
+        (f"documents/{'報' * 110}.xlsx", f"documents/{'報' * 58}.xlsx"),
+        ("files/CON", "files/_CON"),
+        ("aux.txt/Nul.md", "_aux.txt/_Nul.md"),
+        ("com1.tar.gz", "_com1.tar.gz"),
+        ("console/auxiliary.txt", "console/auxiliary.txt"),
+    ],
+)
+def test_every_system_can_write_a_name(path: str, safe: str) -> None:
+    """Disks count bytes, and some names are devices on Windows."""
+    assert safe_path(path) == safe
+
+
 def test_what_is_large_is_never_whole_in_memory() -> None:
     """64 MB here; nothing in it knows the size. A gigabyte took as little, and nine seconds (measured once)."""
 

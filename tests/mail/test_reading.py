@@ -11,6 +11,7 @@ from agents.mail.reading import TOO_DEEP, attached_in, head_of, message_of
 from agents.tools.tool import ToolError
 from agents.tools.values import MailMessage
 from hyperagent.lib.html_text import text_of
+from memory.workspaces.paths import clean_path
 
 PARTS = [
     *(b"From: ", b"Subject: ", b"=?utf-8?b?", b"?=", b"(", b'"', b"<", b"@", b",", b"\n", b"text/html", b"charset="),
@@ -223,6 +224,20 @@ def test_the_name_of_an_attachment_is_read_in_each_way_that_programs_write_it(fi
     assert [one.name for one in read(raw).attachments] == [name]
     assert file is not None
     assert file.name == name
+
+
+@pytest.mark.parametrize("stem", ["a" * 300, "報" * 110])
+def test_an_attachment_with_a_long_name_keeps_its_ending_and_can_be_saved(stem: str) -> None:
+    head = f'Content-Disposition: attachment; filename="{stem}.xlsx"'
+    raw = f"Content-Type: multipart/mixed; boundary=b\n\n--b\n\nhello\n--b\n{head}\n\nx\n--b--\n".encode()
+
+    (shown,) = read(raw).attachments
+    file = attached_in(raw, 1)
+
+    assert file is not None
+    assert file.name == shown.name == safe_name(f"in/a/folder/{stem}.xlsx")
+    assert shown.name.startswith(stem[:70])
+    assert clean_path(f"mail/{safe_name(file.name)}").endswith(".xlsx")
 
 
 @pytest.mark.threat("T16")

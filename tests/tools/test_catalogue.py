@@ -15,6 +15,7 @@ from agents.tools.registry import tools
 from agents.tools.tool import ANY_AGENT
 from agents.tools.values import CodeRun, DocumentFilters, DocumentText, FetchedPage, MailMessage, OutgoingMail
 from agents.workspace import within
+from memory.workspaces.paths import clean_path
 from tests.doubles.memory_journal import Death, Killed
 from tests.tools.doubles import (
     APPROVE_ALL,
@@ -382,6 +383,18 @@ async def test_a_mail_is_read_whole_and_marked_as_text_of_others() -> None:
 
 
 @pytest.mark.spec("S179")
+async def test_a_document_with_a_long_name_is_given_to_programs_under_one_that_a_file_can_have() -> None:
+    """As many characters as a document's name may have are up to four times as many bytes."""
+    original = OriginalFile(filename=f"{'報' * 110}.xlsx", content=b"x")
+    documents = FakeDocuments(originals={"d1": original})
+    workspace = FakeWorkspace()
+
+    reply = await used("use_document", {"document_id": "d1"}, documents=documents, workspace=workspace)
+
+    path = reply["data"]["path"]
+    assert (path, clean_path(path)) == (f"{'報' * 78}.xlsx", path)
+
+
 async def test_a_draft_is_saved_and_nothing_is_sent() -> None:
     mailbox = FakeMailbox()
 

@@ -9,6 +9,7 @@ from agents.tools.catalogue.code_tools import updated
 from agents.tools.catalogue.workspace_tools import FilePath
 from agents.tools.free_names import put_beside
 from agents.tools.tool import Call, Reply, tool
+from hyperagent.lib.file_names import fitted
 from hyperagent.lib.text import clean_text
 
 PROGRAMMERS: Final = ("code", "data", "chat")
@@ -86,7 +87,7 @@ def file_name(filename: str) -> str:
     """The last part of a document's name, as a file in a folder may be called."""
     last = clean_text(filename).replace("\\", "/").rsplit("/", 1)[-1]
     seen = "".join(sign for sign in last if sign.isprintable()).strip().lstrip(".")
-    return seen[-120:].strip() or "document"
+    return fitted(seen) or "document"
 
 
 def beginning(filename: str, content: bytes) -> str:
