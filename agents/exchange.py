@@ -172,11 +172,15 @@ class Known(Value):
     """What is known of a run besides its agents' results; it goes from agent to agent.
 
     `states`: what became of tasks of its plans, by their ids, in the words of `agents.pipeline.todo`. `writes`: how
-    often, one agent after the other, a field of the shared memory was written that does not grow.
+    often, one agent after the other, a field of the shared memory was written that does not grow. `results`: of agents
+    whose words stand in no such field, by who they are, the newest first. `sources`: those that numbers in the shared
+    memory and in results name.
     """
 
     states: dict[str, str] = {}
     writes: dict[str, int] = {}
+    results: tuple[tuple[str, str], ...] = Field(default=(), exclude_if=lambda some: not some)
+    sources: tuple[Source, ...] = Field(default=(), exclude_if=lambda some: not some)
 
 
 class AgentInput(Value):

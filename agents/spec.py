@@ -40,6 +40,12 @@ class AgentSpec(BaseModel):
     data_fields: tuple[str, ...] = ()
     """Keys that `data` of its output has when the task is done; the contract suite looks for them."""
 
+    @property
+    def numbers_sources(self) -> bool:
+        """Whether numbers in its result name sources that it found itself: `data` has them then. Others repeat the
+        numbers of those before them."""
+        return "sources" in self.data_fields
+
     def with_tools(self, names: Sequence[str]) -> "AgentSpec":
         """As it is in a run whose user has connected servers with these tools."""
         return self.model_copy(update={"tools": (*self.tools, *names)}) if names else self

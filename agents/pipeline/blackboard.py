@@ -3,8 +3,12 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain, zip_longest
 from typing import Any, Final, TypedDict
+
+from agents.engine.events import Source
+from agents.pipeline.citations import number, renumber
 
 TOTAL_CHARS: Final = 8_000
 MINIMUM_CHARS: Final = 200
@@ -33,29 +37,32 @@ class SharedAgentMemory(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`grows`: what comes later is added to what is there; else it takes its place."""
+    """`grows`: what comes later is added to what is there; else it takes its place. `cites`: numbers in its text name
+    sources."""
 
     name: str
     priority: int
     title: str
     grows: bool = False
     is_list: bool = False
+    cites: bool = False
 
 
 FIELDS: Final = (
-    Field("research_findings", 3, "Research findings", grows=True),
+    Field("research_findings", 3, "Research findings", grows=True, cites=True),
     Field("research_sources", 2, "Research sources", grows=True, is_list=True),
     Field("generated_code", 3, "Code"),
     Field("code_language", 1, "Language of the code"),
     Field("execution_results", 2, "What running the code gave"),
-    Field("writing_outline", 2, "Outline"),
-    Field("writing_draft", 3, "Draft"),
+    Field("writing_outline", 2, "Outline", cites=True),
+    Field("writing_draft", 3, "Draft", cites=True),
     Field("data_analysis_plan", 2, "Plan of the analysis"),
     Field("data_visualizations", 1, "Charts", grows=True, is_list=True),
     Field("additional_context", 2, "More context", grows=True),
 )
 PRIORITIES: Final[Mapping[str, int]] = {field.name: field.priority for field in FIELDS}
 _GROWING: Final = frozenset(field.name for field in FIELDS if field.grows)
+_CITING: Final = frozenset(field.name for field in FIELDS if field.cites)
 _REST = "additional_context"
 _PARAGRAPH: Final = "\n\n"
 
@@ -75,27 +82,62 @@ def merge(board: Mapping[str, Any], additions: Mapping[str, Any]) -> dict[str, A
 @dataclass(frozen=True, slots=True)
 class Board:
     """A board as it goes from agent to agent. `writes`: how often each field that does not grow was written, one agent
-    after the other; so that of two boards it can be told which one has the newer text."""
+    after the other; so that of two boards it can be told which one has the newer text. `results`: what agents said
+    whose words stand in no field, by who it is, the newest first. `sources`: those that numbers in its texts name.
+    """
 
     fields: Mapping[str, Any]
     writes: Mapping[str, int]
+    results: tuple[tuple[str, str], ...] = ()
+    sources: tuple[Source, ...] = ()
 
-    def added(self, additions: Mapping[str, Any]) -> "Board":
-        """With what an agent adds that was handed it."""
+    def added(
+        self, additions: Mapping[str, Any], *, results: tuple[tuple[str, str], ...] = (), sources: Sequence[Source] = ()
+    ) -> "Board":
+        """With what an agent adds that was handed it; numbers in its texts name `sources`, if there are any."""
+        new = Board(additions, {}, results, tuple(sources))._by_numbers_of(self)
         written = [field.name for field in FIELDS if not field.grows and additions.get(field.name)]
         writes = {**self.writes, **{name: self.writes.get(name, 0) + 1 for name in written}}
-        return Board(merge(self.fields, additions), writes).within_budget()
+        fields = merge(self.fields, new.fields)
+        return Board(fields, writes, (*new.results, *self.results), new.sources).within_budget()
 
     def beside(self, other: "Board") -> "Board":
         """With another agent's of the same run, who may have been handed a part of the same. Where both were written as
         often, the other's text counts."""
+        other = other._by_numbers_of(self)
         merged = merge(self.fields, {name: other.fields[name] for name in other.fields if self._gains(other, name)})
         names = self.writes.keys() | other.writes.keys()
         writes = {name: max(self.writes.get(name, 0), other.writes.get(name, 0)) for name in sorted(names)}
-        return Board(merged, writes)
+        return Board(merged, writes, _newest_first(self.results, other.results), other.sources)
 
     def within_budget(self) -> "Board":
-        return Board(within_budget(self.fields), self.writes)
+        return replace(self, fields=within_budget(self.fields), results=_first_texts(self.results, TOTAL_CHARS))
+
+    def told(self) -> dict[str, Any]:
+        """What an agent reads of it, within the budget: its fields, with the results as more context."""
+        said = [f"{who}: {text}" for who, text in self.results]
+        context = _PARAGRAPH.join(filter(None, [*said, self.fields.get(_REST)]))
+        return within_budget({**self.fields, _REST: context})
+
+    def by_its_numbers(self, text: str, sources: Sequence[Source]) -> str:
+        """A text whose numbers name these `sources`, by the numbers that they have here."""
+        return renumber(text, number([self.sources, sources]).mappings[1]) if sources else text
+
+    def unnumbered(self) -> "Board":
+        """Without any numbers of sources."""
+        return self._renumbered({})
+
+    def _by_numbers_of(self, board: "Board") -> "Board":
+        """By the numbers of another board. Its sources come first, for they have theirs already."""
+        numbered = number([board.sources, self.sources])
+        texts = self._renumbered(numbered.mappings[1]) if self.sources else self
+        return replace(texts, sources=numbered.sources)
+
+    def _renumbered(self, numbers: Mapping[int, int]) -> "Board":
+        texts = {name: text for name, text in self.fields.items() if name in _CITING and isinstance(text, str)}
+        renamed = {name: renumber(text, numbers) for name, text in texts.items()}
+        results = tuple((who, renumber(text, numbers)) for who, text in self.results)
+        return replace(self, fields={**self.fields, **renamed}, results=results)
 
     def _gains(self, other: "Board", name: str) -> bool:
         if name in _GROWING or name not in self.fields:
@@ -195,6 +237,24 @@ def _joined(field: Field, old: Any, new: Any) -> Any:
     # Both may have grown from the same beginning.
     known = old.split(_PARAGRAPH)
     return _PARAGRAPH.join([old, *(one for one in text.split(_PARAGRAPH) if one not in known)])
+
+
+def _newest_first(*boards: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    """All of their results, each once: what is the newest in one of them before what is older in another."""
+    found: dict[str, str] = {}
+    for who, text in filter(None, chain.from_iterable(zip_longest(*boards))):
+        found.setdefault(who, text)
+    return tuple(found.items())
+
+
+def _first_texts(results: Sequence[tuple[str, str]], limit: int) -> tuple[tuple[str, str], ...]:
+    """As many results as have room, the last of them cut."""
+    kept = []
+    for who, text in results:
+        if limit > 0:
+            kept.append((who, truncate(text, limit)))
+            limit -= len(text)
+    return tuple(kept)
 
 
 def _size(value: Any) -> int:

@@ -8,13 +8,13 @@ from agents.engine.context import Handle
 from agents.engine.errors import StepFailed
 from agents.engine.events import ParallelComplete, ParallelStart, ParallelTask, PlanStepCompleted, TodoUpdate
 from agents.engine.states import AgentStatus
-from agents.exchange import AgentInput, AgentOutput, Known
+from agents.exchange import AgentInput, AgentOutput
 from agents.pipeline import todo
 from agents.pipeline.blackboard import Board
 from agents.pipeline.carried_out import with_carried_out
 from agents.pipeline.plans import Plan, PlanTask, stages
 from agents.pipeline.todo_file import TodoFile
-from agents.pipeline.work import board_of, commission, retry_config
+from agents.pipeline.work import as_dependency, board_of, commission, known_of, retry_config
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 
@@ -99,14 +99,14 @@ def _commission_of(
             "tools": task.tools or spec.tools,
             "expected_outcome": task.expected_outcome,
             "retry_config": retry_config(spec),
-            "dependency_outputs": {other: output.as_dependency() for other, output in before.items()},
+            "dependency_outputs": {other: as_dependency(output, board) for other, output in before.items()},
             "shared_memory": dict(board.fields),
             "speaks": False,
             "skill": None,
         }
     )
     states = {task_id: todo.state_of(output) for task_id, output in done.items()}
-    return commission(handed, plan, Known(states=states, writes=dict(board.writes)))
+    return commission(handed, plan, known_of(board, states))
 
 
 async def _outcome(context: AgentContext, task: PlanTask, handle: Handle) -> AgentOutput:

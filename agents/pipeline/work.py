@@ -13,7 +13,7 @@ import structlog
 
 from agents.engine.context import Outcome
 from agents.engine.errors import Skipped, StepFailed
-from agents.engine.events import PlanStep
+from agents.engine.events import PlanStep, Source
 from agents.engine.journal import is_within
 from agents.engine.states import AgentStatus, StepKind
 from agents.engine.tree import Undone
@@ -55,7 +55,24 @@ def retry_config(spec: AgentSpec) -> RetryConfig:
 
 
 def board_of(output: AgentOutput) -> Board:
-    return Board(output.shared, output.known.writes)
+    return _board(output.shared, output.known)
+
+
+def known_of(board: Board, states: Mapping[str, str]) -> Known:
+    """For those who get this board."""
+    return Known(states=dict(states), writes=dict(board.writes), results=board.results, sources=board.sources)
+
+
+def as_dependency(output: AgentOutput, board: Board) -> DependencyOutput:
+    """As whoever is handed this board learns of it: by the board's numbers of sources."""
+    told = output.as_dependency()
+    if not output.known.sources:
+        return told
+    return told.model_copy(update={"result": board.by_its_numbers(told.result, output.metadata.sources)})
+
+
+def _board(fields: Mapping[str, Any], known: Known) -> Board:
+    return Board(fields, known.writes, known.results, known.sources)
 
 
 def commission(task: AgentInput, plan: Plan | None = None, known: Known = NOTHING_KNOWN) -> dict[str, Any]:
@@ -71,10 +88,14 @@ class _Handed:
     depends_on: tuple[str, ...]
     board: Board
     states: Mapping[str, str]
+    numbers_sources: bool
+    """Whether the agent numbers sources itself."""
 
-    def known(self, board: Board) -> Known:
-        """For those after this agent, who get this board."""
-        return Known(states=dict(self.states), writes=dict(board.writes))
+    def sources_of(self, done: Work) -> tuple[Source, ...]:
+        """Those that numbers in its texts name: else they are of those that it was told of, before its own."""
+        if self.numbers_sources or not self.board.sources:
+            return done.sources
+        return citations.number([self.board.sources, done.sources]).sources
 
 
 async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) -> dict[str, Any] | Undone:
@@ -85,7 +106,7 @@ async def work(agent: Agent, context: AgentContext, value: Mapping[str, Any]) ->
     """
     began = await context.now()
     plan = Plan.model_validate(value["plan"]) if value["plan"] else None
-    task, handed = _made_whole(AgentInput.model_validate(value["input"]), value, plan)
+    task, handed = _made_whole(AgentInput.model_validate(value["input"]), value, plan, agent.spec)
     if value.get("modified"):
         task = _knowing(task, await carried_out.noted(context, context.agent.id))
     agent, task = _as_tuned(agent, task, context.run.tuning_of(agent.spec.name))
@@ -128,28 +149,38 @@ async def _told(
     return _output(context, task, done, handed, began).model_dump(mode="json")
 
 
-def _made_whole(task: AgentInput, value: Mapping[str, Any], plan: Plan | None) -> tuple[AgentInput, _Handed]:
+def _made_whole(
+    task: AgentInput, value: Mapping[str, Any], plan: Plan | None, spec: AgentSpec
+) -> tuple[AgentInput, _Handed]:
     """The input with what became known since it was written: other agents' outputs, a person's new instructions."""
     known = Known.model_validate(value.get("known", {}))
-    outputs = dict(task.dependency_outputs)
-    board = Board(task.shared_memory, known.writes)
+    board = _board(task.shared_memory, known)
     states = dict(known.states)
-    for found in value.get("dependencies", {}).values():
-        output = _ended(found)
-        outputs[found["step_id"]] = output.as_dependency()
-        states |= {**output.known.states, found["step_id"]: todo.state_of(output)}
+    ended = {found["step_id"]: _ended(found) for found in value.get("dependencies", {}).values()}
+    for step_id, output in ended.items():
+        states |= {**output.known.states, step_id: todo.state_of(output)}
         board = board.beside(board_of(output))
+    outputs = {**task.dependency_outputs, **{one: as_dependency(output, board) for one, output in ended.items()}}
     missing = _missing(list(outputs.values()))
     if missing:
         names = " and ".join(dict.fromkeys(output.agent_name for output in missing))
         raise Skipped(f"Not begun: what it needs from {names} was not done.")
     board = board.within_budget()
-    changed: dict[str, Any] = {"dependency_outputs": outputs, "shared_memory": dict(board.fields)}
+    changed: dict[str, Any] = {"dependency_outputs": outputs, "shared_memory": board.told()}
+    if spec.numbers_sources and board.sources:
+        changed |= _unnumbered(outputs, board)
     if value.get("modified"):
         changed["task"] = value["task"]
     if plan is not None:
         changed["active_context"] = todo.active_context(plan, states, current=task.agent_id)
-    return task.model_copy(update=changed), _Handed(tuple(outputs), board, states)
+    return task.model_copy(update=changed), _Handed(tuple(outputs), board, states, spec.numbers_sources)
+
+
+def _unnumbered(outputs: Mapping[str, DependencyOutput], board: Board) -> dict[str, Any]:
+    """For an agent that numbers sources itself: it would take the numbers of others for its own."""
+    results = {one: citations.renumber(told.result, {}) for one, told in outputs.items()}
+    bare = {one: told.model_copy(update={"result": results[one]}) for one, told in outputs.items()}
+    return {"dependency_outputs": bare, "shared_memory": board.unnumbered().told()}
 
 
 def _knowing(task: AgentInput, did: Sequence[str]) -> AgentInput:
@@ -272,7 +303,7 @@ async def _handed_over(
     """Another agent goes on with the task, as a child of this one; its output takes the place of ours."""
     context.withdraw("another agent goes on")
     handoff = await artifacts.given_along(context, handoff)
-    board = handed.board.added(done.shared)
+    board = handed.board.added(done.shared, sources=done.sources if handed.numbers_sources else ())
     onward = task.model_copy(
         update={
             "agent_name": handoff.target_agent,
@@ -284,14 +315,16 @@ async def _handed_over(
             "retry_config": retry_config(specs()[handoff.target_agent]),
         }
     )
-    value = commission(onward, known=handed.known(board))
+    value = commission(onward, known=known_of(board, handed.states))
     handle = await context.fork(handoff.target_agent, value, task=handoff.task_description, takes_over=True)
     output: dict[str, Any] = await context.wait(handle)
     return output
 
 
 def _output(context: AgentContext, task: AgentInput, done: Work, handed: _Handed, began: datetime) -> AgentOutput:
-    board = handed.board.added(done.shared)
+    sources = handed.sources_of(done)
+    cited = citations.cited(done.result, len(sources))
+    board = _handed_on(task, done, handed.board, sources)
     tokens, calls = context.run.used_by(context.agent.id)
     taken = int((datetime.now(UTC) - began).total_seconds() * 1000)
     return AgentOutput(
@@ -307,10 +340,25 @@ def _output(context: AgentContext, task: AgentInput, done: Work, handed: _Handed
         depends_on=handed.depends_on,
         resource_usage=ResourceUsage(time_taken_ms=max(0, taken), tokens_used=tokens, api_calls_made=calls),
         metadata=OutputMetadata(
-            sources=done.sources,
-            citations=citations.cited(done.result, len(done.sources)),
+            sources=sources if cited else done.sources,
+            citations=cited,
             model_used=done.model_used,
         ),
         shared=dict(board.fields),
-        known=handed.known(board),
+        known=known_of(board, handed.states),
     )
+
+
+def _handed_on(task: AgentInput, done: Work, board: Board, sources: tuple[Source, ...]) -> Board:
+    """The board for those after this agent. Whoever speaks has nobody after it."""
+    if task.speaks:
+        return board.added(done.shared)
+    return board.added(done.shared, results=_said(task, done), sources=sources)
+
+
+def _said(task: AgentInput, done: Work) -> tuple[tuple[str, str], ...]:
+    """Its result for those after it, by who it is; nothing where it stands in what it shares."""
+    text = done.result.strip()
+    if not done.done or not text or any(text in one for one in done.shared.values() if isinstance(one, str)):
+        return ()
+    return ((f"{task.agent_name} agent, {task.agent_id}", text),)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.engine.events import Source
 from agents.pipeline.blackboard import (
     FIELDS,
     MARK,
@@ -287,6 +288,7 @@ def _json(value: Any) -> str:
 
 
 NOTHING = Board({}, {})
+ONE, TWO, THREE = (Source(type="web", source=name, url=f"https://{name}.example") for name in ("one", "two", "three"))
 
 
 @pytest.mark.spec("S56")
@@ -313,6 +315,49 @@ class TestBoard:
 
         assert left.beside(right).fields == {"research_findings": "A\n\nB\n\nL\n\nM\n\nR"}
         assert right.beside(left).beside(right).fields == {"research_findings": "A\n\nB\n\nR\n\nL\n\nM"}
+
+    def test_texts_that_grew_on_two_ways_name_their_sources_by_one_numbering(self) -> None:
+        same = NOTHING.added({"research_findings": "A [1]."}, sources=[ONE])
+        left = same.added({"research_findings": "L [1][2]."}, sources=[TWO, ONE])
+        right = same.added({"research_findings": "R [1]."}, sources=[THREE])
+
+        both = left.beside(right)
+
+        assert both.fields == {"research_findings": "A [1].\n\nL [2][1].\n\nR [3]."}
+        assert both.sources == (ONE, TWO, THREE)
+        assert both.by_its_numbers("R [1].", [THREE]) == "R [3]."
+        assert both.unnumbered().fields == {"research_findings": "A.\n\nL.\n\nR."}
+
+    def test_a_program_has_no_numbers_of_sources(self) -> None:
+        board = NOTHING.added({"research_findings": "A [1]."}, sources=[ONE]).added({"generated_code": "x = y[7]"})
+
+        assert NOTHING.added({}, sources=[TWO]).beside(board).fields == {
+            "generated_code": "x = y[7]",
+            "research_findings": "A [2].",
+        }
+
+    def test_results_are_told_as_more_context_the_newest_first(self) -> None:
+        same = NOTHING.added({"additional_context": "C"}, results=(("a", "A"),))
+        left = same.added({}, results=(("b", "B"),)).added({}, results=(("c", "L"),))
+        right = same.added({}, results=(("d", "R"),))
+
+        both = left.beside(right)
+
+        assert both.told() == {"additional_context": "c: L\n\nd: R\n\nb: B\n\na: A\n\nC"}
+        assert both.fields == {"additional_context": "C"}
+
+    @pytest.mark.spec("S57")
+    def test_with_the_results_it_is_within_the_budget_and_what_is_the_oldest_goes(self) -> None:
+        board = NOTHING.added({"writing_draft": "w " * 900})
+        for name in "abc":
+            board = board.added({}, results=((name, f"{name} " * 1_500),))
+
+        context = board.told()["additional_context"]
+
+        assert sum(map(len, board.told().values())) <= TOTAL_CHARS
+        assert context.startswith(f"c: {'c ' * 1_500}".rstrip())
+        assert "a" not in context.split("b: ")[1]
+        assert [len(text) <= TOTAL_CHARS for _, text in board.results] == [True] * len(board.results)
 
     @pytest.mark.spec("S57")
     @given(boards, boards)

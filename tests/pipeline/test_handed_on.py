@@ -1,6 +1,7 @@
 """What agents of a run hand on to each other beside their results, over more than one hop, handoffs and new plans."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,17 +15,21 @@ from tests.pipeline.graphs import CHAIN, DIAMOND, QUESTION, SATISFIED, plan_text
 from tests.pipeline.turn_driving import drive_case, turn_case
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
+from tests.tools.doubles import FakeWeb, fake_providers
 
 ANSWER = "The board reads: all of it was found."
 TURN = {"question": QUESTION, "history": [{"role": "user", "content": "Hello"}], "mode": "", "options": {}}
 SHORT = json.dumps({"writing_type": "note", "tone": "plain", "words": 20})
+SEARCH = json.dumps({"action": "search_inbox", "query": "offer"})
+LONG = f"{'A sentence of some length. ' * 110}It ends with the okapi."
 
 
 def plan_of(graph: Mapping[str, Sequence[str]], **agents: str) -> str:
-    """The planner's answer; whoever has no agent named here is chat."""
+    """The planner's answer; whoever has no agent named here is chat, and mail only reads."""
     plan = json.loads(plan_text(graph))
     for task in plan["execution_plan"]:
         task["agent"] = agents.get(task["id"], "chat")
+        task["tools"] = ["search_inbox"] if task["agent"] == "mail" else []
     return json.dumps(plan)
 
 
@@ -46,9 +51,9 @@ def answered(plan: str, *lines: Script) -> list[Script]:
     ]
 
 
-async def driven(cases: Cases, *lines: Script) -> LoopCase:
+async def driven(cases: Cases, *lines: Script, providers: Providers | None = None) -> LoopCase:
     cases.server.script(*lines)
-    case = turn_case(cases, TURN, Providers())
+    case = turn_case(cases, TURN, providers or Providers())
     end, _ = await drive_case(case)
     assert (end.how, end.value and end.value["answer"]) == ("completed", ANSWER), end
     return case
@@ -123,6 +128,111 @@ class TestWorkingMemory:
 
         assert "### Draft\nA draft on ants." in told(scripted_server, "gamma")
         assert "### Code\n```python\nprint(3)\n```" in told(scripted_server, "gamma")
+
+
+@pytest.mark.spec("S29", "S56")
+class TestResults:
+    """What an agent says is read to its end by those after it, also where it has no field of its own for it."""
+
+    async def test_a_text_of_chat_is_read_by_mail(self, cases: Cases, scripted_server: ScriptedServer) -> None:
+        plan = plan_of({"alpha": (), "beta": ("alpha",)}, beta="mail")
+
+        lines = (of("alpha", LONG), of("beta", SEARCH), of("beta", "B."))
+        await driven(cases, *answered(plan, *lines), providers=fake_providers())
+
+        assert LONG in told(scripted_server, "beta")
+
+    async def test_what_mail_found_is_read_by_writing(self, cases: Cases, scripted_server: ScriptedServer) -> None:
+        plan = plan_of({"alpha": (), "beta": ("alpha",)}, alpha="mail", beta="writing")
+
+        lines = (of("alpha", SEARCH), of("alpha", LONG), *written("beta", "B."))
+        await driven(cases, *answered(plan, *lines), providers=fake_providers())
+
+        assert LONG in told(scripted_server, "beta")
+
+    async def test_it_is_read_by_the_third_of_a_chain_behind_what_is_newer(
+        self, cases: Cases, scripted_server: ScriptedServer
+    ) -> None:
+        await driven(cases, *answered(plan_of(CHAIN), of("alpha", LONG), of("beta", "B." * 900), of("gamma", "G.")))
+
+        notes = told(scripted_server, "gamma")
+        assert LONG in notes
+        assert notes.index("B." * 900) < notes.index(LONG)
+
+    async def test_of_two_letters_that_end_the_same_way_each_has_its_end(
+        self, cases: Cases, scripted_server: ScriptedServer
+    ) -> None:
+        graph = {"alpha": (), "beta": (), "gamma": ("alpha", "beta")}
+        letters = [f"Dear {who},\n\n{'welcome to all of us. ' * 30}\n\nKind regards" for who in ("Ann", "Bob")]
+
+        lines = (of("alpha", letters[0]), of("beta", letters[1]), of("gamma", "G."))
+        await driven(cases, *answered(plan_of(graph), *lines))
+
+        assert all(letter in told(scripted_server, "gamma") for letter in letters)
+
+    async def test_what_stands_in_a_field_is_told_once(self, cases: Cases, scripted_server: ScriptedServer) -> None:
+        plan = plan_of({"alpha": (), "beta": ("alpha",)}, alpha="writing")
+
+        await driven(cases, *answered(plan, *written("alpha", LONG), of("beta", "B.")))
+
+        assert told(scripted_server, "beta").count("okapi") == 1
+
+
+def composed_of(server: ScriptedServer) -> str:
+    """What the composer was told."""
+    return server.calls[-1].last_user
+
+
+@pytest.mark.spec("S29", "S31")
+class TestNumbersOfSources:
+    OURS, THEIRS = "Ours is 42 million", "Theirs is 12 %"
+
+    def found(self) -> list[Script]:
+        query = json.dumps({"query": "revenue"})
+        return [
+            *(of("alpha", text) for text in (query, f"{self.OURS} [1].")),
+            *(of("beta", text) for text in (query, f"{self.THEIRS} [1].")),
+        ]
+
+    async def test_a_text_from_two_agents_findings_names_the_sources_of_both(
+        self, cases: Cases, scripted_server: ScriptedServer
+    ) -> None:
+        plan = plan_of({"alpha": (), "beta": (), "gamma": ("alpha", "beta")}, alpha="rag", beta="web", gamma="writing")
+        providers = fake_providers(web=FakeWeb(results=FakeWeb.results[:1]))
+
+        lines = (*self.found(), *written("gamma", "First [1], second [2]."))
+        await driven(cases, *answered(plan, *lines), providers=providers)
+
+        read = told(scripted_server, "gamma")
+        ours, theirs = ({*re.findall(rf"{said} \[(\d)\]", read)} for said in (self.OURS, self.THEIRS))
+        assert ours | theirs == {"1", "2"}
+        assert len(ours) == len(theirs) == 1, "the same wherever it is told"
+        composed = composed_of(scripted_server)
+        assert "[1] report.pdf" in composed
+        assert "[2] Acme grows" in composed
+        assert ("First [1], second [2]." if ours == {"1"} else "First [2], second [1].") in composed
+
+    async def test_they_are_kept_over_an_agent_that_found_nothing_itself(
+        self, cases: Cases, scripted_server: ScriptedServer
+    ) -> None:
+        lines = (*self.found()[:2], of("beta", "In dollars 46 [1]."), *written("gamma", "It was 46 [1]."))
+        plan = plan_of(CHAIN, alpha="rag", gamma="writing")
+        await driven(cases, *answered(plan, *lines), providers=fake_providers())
+
+        assert "In dollars 46 [1]." in told(scripted_server, "gamma")
+        assert "It was 46 [1]." in composed_of(scripted_server)
+
+    async def test_an_agent_that_numbers_its_own_sources_reads_those_of_others_without_numbers(
+        self, cases: Cases, scripted_server: ScriptedServer
+    ) -> None:
+        plan = plan_of({"alpha": (), "beta": ("alpha",)}, alpha="rag", beta="web")
+
+        await driven(cases, *answered(plan, *self.found()), providers=fake_providers())
+
+        read = told(scripted_server, "beta")
+        assert f"{self.OURS}." in read
+        assert f"{self.OURS} [1]" not in read
+        assert f"{self.OURS} [1]." in composed_of(scripted_server)
 
 
 def checklist(server: ScriptedServer, name: str) -> list[str]:

@@ -5,16 +5,17 @@ from typing import Any
 import pytest
 
 from agents.engine.errors import Skipped
-from agents.exchange import AgentInput, AgentOutput
+from agents.engine.events import Source
+from agents.exchange import AgentInput, AgentOutput, Known, OutputMetadata
 from agents.pipeline.work import _made_whole
+from agents.registry import specs
 
 TASK = AgentInput(agent_id="writing_agent-1", agent_name="writing", task="Write it up")
 
 
-def dependency(status: str, *, done: bool = True, error: str = "") -> dict[str, Any]:
-    output = AgentOutput(
-        agent_id="x", agent_name="web", task_description="Look", task_done=done, result="Found it.", error=error or None
-    )
+def dependency(status: str, *, done: bool = True, error: str = "", **more: Any) -> dict[str, Any]:
+    told: dict[str, Any] = {"result": "Found it.", "error": error or None, **more}
+    output = AgentOutput(agent_id="x", agent_name="web", task_description="Look", task_done=done, **told)
     return {
         "name": "web",
         "status": status,
@@ -25,7 +26,7 @@ def dependency(status: str, *, done: bool = True, error: str = "") -> dict[str, 
 
 def whole(**dependencies: dict[str, Any]) -> AgentInput:
     found = {step_id: {**one, "step_id": step_id} for step_id, one in dependencies.items()}
-    return _made_whole(TASK, {"dependencies": found}, None)[0]
+    return _made_whole(TASK, {"dependencies": found}, None, specs()["writing"])[0]
 
 
 @pytest.mark.spec("S29")
@@ -72,4 +73,20 @@ def test_what_a_person_refused_is_read_by_those_after_it(error: str) -> None:
 
 @pytest.mark.spec("S93")
 def test_new_instructions_take_the_place_of_the_task() -> None:
-    assert _made_whole(TASK, {"task": "Write less", "modified": True}, None)[0].task == "Write less"
+    value = {"task": "Write less", "modified": True}
+
+    assert _made_whole(TASK, value, None, specs()["writing"])[0].task == "Write less"
+
+
+@pytest.mark.spec("B1", "S29")
+def test_what_was_recorded_before_numbers_of_sources_were_is_told_as_it_was() -> None:
+    source = Source(type="web", source="A", url="https://a.example")
+    said = "So it is [1, 2]."
+    recorded: dict[str, Any] = {"result": said, "metadata": OutputMetadata(sources=(source,))}
+    recorded["shared"] = {"research_findings": said}
+
+    task = whole(a=dependency("completed", **recorded), b=dependency("completed", **recorded))
+
+    assert {output.result for output in task.dependency_outputs.values()} == {said}
+    assert task.shared_memory == recorded["shared"]
+    assert Known().model_dump(mode="json") == {"states": {}, "writes": {}}

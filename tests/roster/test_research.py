@@ -70,6 +70,7 @@ async def test_a_question_is_split_searched_weighed_and_reported_with_one_number
     )  # fmt: skip
     assert [source.source for source in output.metadata.sources] == ["Acme grows", "other.example.org", "report.pdf"]
     assert output.metadata.citations == (1, 3)
+    assert output.shared["research_findings"] == output.result, "those after it read the report"
     told = prompt(scripted_server, -1)
     assert "THE WHOLE REPORT ON PUMPS" in told
     child = '<untrusted source="rag agent">\nThe contract says 42 [3].\n</untrusted>'

@@ -80,7 +80,8 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     with stage(context, "search_loop", f"Searching: {config.scenario.title}"):
         findings = await _findings(context, task, config, lacking, today)
     if findings.handoff is not None:
-        return Work(result="", handoff=findings.handoff, shared=_shared(findings, findings.told()))
+        shared = _shared(findings, findings.told())
+        return Work(result="", handoff=findings.handoff, shared=shared, sources=findings.sources)
     told = f"{briefing(task)}\n\n## Focus\n{config.focus or task.task}\n\n{findings.told()}"
     weighed = await _weighed(context, task, config, told) if config.depth.weighs else Weighed()
     with stage(context, "write_report", "Writing the report"):
@@ -214,7 +215,7 @@ def _work(config: Config, findings: Findings, weighed: Weighed, text: str, model
         partial_data=data if failed else {},
         confidence=round((0.85 if sources else 0.3) * (1 - 0.3 * share), 2),
         sources=sources,
-        shared=_shared(findings, weighed.synthesis or text),
+        shared=_shared(findings, text),
         model_used=model,
     )
 
