@@ -315,7 +315,13 @@ async def _worked_through(
     for left in range(setting.settings.max_replans, -1, -1):
         outputs = await dispatch(context, plan, brief=brief, roster=setting.roster, done=outputs)
         verdict = await verified(
-            context, brief.original_question, plan, outputs, capable=setting.capable, options=brief.options
+            context,
+            brief.original_question,
+            plan,
+            outputs,
+            history=setting.history,
+            capable=setting.capable,
+            options=brief.options,
         )
         if verdict.note:
             context.emit(Stage(name="verify", description=verdict.note, status=StageStatus.COMPLETED))

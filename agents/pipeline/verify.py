@@ -1,6 +1,6 @@
 """Whether what the agents brought is enough, or more is to be planned (S14): by rules first, then by a model."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from agents.engine.errors import StepFailed
@@ -56,6 +56,7 @@ async def verified(
     plan: Plan,
     outputs: Mapping[str, AgentOutput],
     *,
+    history: Sequence[Mapping[str, str]] = (),
     capable: bool,
     options: Options = _NO_OPTIONS,
 ) -> Verdict:
@@ -75,7 +76,7 @@ async def verified(
     with stage(context, STAGE, "Checking the results"):
         try:
             judged = await ask_verifier(
-                context, question, plan=plan, outputs=outputs, beyond_mending=lost, options=options
+                context, question, plan=plan, outputs=outputs, history=history, beyond_mending=lost, options=options
             )
         except StepFailed as error:
             return Verdict(satisfied=True, note=f"The results were not checked. {error.message}")

@@ -1,6 +1,6 @@
 """The verifier (S14): reads what the agents brought and says whether the question can be answered from it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,13 +10,14 @@ from agents.briefing import clipped, quoted
 from agents.exchange import AgentOutput, Options
 from agents.pipeline.plans import Plan, PlanTask
 from agents.prompts import read_prompt
-from agents.roles.asking import question_of, request_of, sections, user
+from agents.roles.asking import conversation_of, question_of, request_of, sections, user
 from agents.runtime.context import AgentContext
 from hyperagent.lib.llm.types import Tier
 
 NAME: Final = "verifier"
 RESULT_CHARS: Final = 2_500
 ALL_RESULTS_CHARS: Final = 24_000
+CUT: Final = "\n[…]\n"
 PROMPT = Path(__file__).parent / "verifier_prompt.md"
 
 
@@ -39,6 +40,7 @@ async def ask_verifier(
     *,
     plan: Plan,
     outputs: Mapping[str, AgentOutput],
+    history: Sequence[Mapping[str, str]],
     beyond_mending: Mapping[str, str],
     options: Options,
 ) -> Judged:
@@ -46,6 +48,7 @@ async def ask_verifier(
     each = max(300, min(RESULT_CHARS, ALL_RESULTS_CHARS // max(1, len(plan.tasks))))
     told = sections(
         ("Question", question_of(question)),
+        ("Conversation so far", conversation_of(history)),
         ("Results", "\n".join(_result(task, outputs[task.id], each) for task in plan.tasks if task.id in outputs)),
         ("Cannot be done now", "\n".join(f"- {one}: {why}" for one, why in beyond_mending.items())),
     )
@@ -56,4 +59,13 @@ async def ask_verifier(
 def _result(task: PlanTask, output: AgentOutput, limit: int) -> str:
     wanted = f"\n  expected: {clipped(task.expected_outcome, 200)}" if task.expected_outcome else ""
     said = output.result if output.task_done else f"Not done: {output.error or 'no reason given'}"
-    return f"- id {task.id} ({task.agent}): {clipped(task.task, 300)}{wanted}\n" + quoted(task.id, said, limit=limit)
+    part = "" if len(said) <= limit else f"\n  result: {len(said):,} characters; its beginning and its end are shown"
+    head = f"- id {task.id} ({task.agent}): {clipped(task.task, 300)}{wanted}{part}\n"
+    return head + quoted(task.id, _both_ends(said, limit))
+
+
+def _both_ends(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    half = (limit - len(CUT)) // 2
+    return text[:half] + CUT + text[-half:]

@@ -45,9 +45,9 @@ def failed(task_id: str, error: str) -> AgentOutput:
 ALL = {task_id: done(task_id) for task_id in "abcd"}
 
 
-async def judged(alone: Alone, outputs: dict[str, AgentOutput], *, capable: bool = True) -> Verdict:
+async def judged(alone: Alone, outputs: dict[str, AgentOutput], *, capable: bool = True, **more: Any) -> Verdict:
     async def program(context: AgentContext, value: Any) -> Any:
-        verdict = await verified(context, "Is our budget usual?", PLAN, outputs, capable=capable)
+        verdict = await verified(context, "Is our budget usual?", PLAN, outputs, capable=capable, **more)
         return verdict.model_dump(mode="json")
 
     end = await alone(program).drive()
@@ -67,6 +67,34 @@ async def test_good_results_are_enough(alone: Alone, scripted_server: ScriptedSe
     asked = scripted_server.calls[0].last_user
     for part in ("Is our budget usual?", "Find the budget", "expected: a figure", "Found."):
         assert part in asked
+
+
+@pytest.mark.spec("S14")
+async def test_of_a_long_result_both_ends_are_told_and_that_it_is_longer(
+    alone: Alone, scripted_server: ScriptedServer
+) -> None:
+    scripted_server.say(SATISFIED)
+
+    await judged(alone, ALL | {"c": done("c", f"It begins.{' So it goes on.' * 400} It ends.")})
+
+    system, told = (message["content"] for message in scripted_server.calls[0].messages)
+    assert "never call a result incomplete" in system
+    assert "result: 6,019 characters; its beginning and its end are shown" in told
+    assert told.count("are shown") == 1, "the others are whole"
+    assert told.index("It begins.") < told.index("\n[…]\n") < told.index("It ends.")
+    assert len(told) < 4_000
+
+
+@pytest.mark.spec("S14")
+async def test_the_conversation_is_told_from_which_the_question_goes_on(
+    alone: Alone, scripted_server: ScriptedServer
+) -> None:
+    scripted_server.say(SATISFIED)
+    history = ({"role": "user", "content": "Look at Acme and Globex."}, {"role": "assistant", "content": "I did."})
+
+    await judged(alone, ALL, history=history)
+
+    assert "Look at Acme and Globex." in scripted_server.calls[0].last_user
 
 
 @pytest.mark.spec("S14")
