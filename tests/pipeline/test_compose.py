@@ -235,6 +235,16 @@ class TestTheProgram:
         assert "They made 15 million [2], some say [3]." in told["content"]
         assert "[1] q3.pdf (page 3, Revenue): Revenue was 12 million." in told["content"]
 
+    @pytest.mark.spec("S31")
+    async def test_a_text_that_was_asked_for_is_to_be_given_whole(
+        self, alone: Alone, scripted_server: ScriptedServer
+    ) -> None:
+        scripted_server.say("A report.")
+
+        await alone(compose.run).drive(forked_with(to_compose(output("writing", "A report."))))
+
+        assert "give it whole and as it is" in scripted_server.calls[0].messages[0]["content"]
+
     @pytest.mark.spec("S32", "S122")
     async def test_the_model_is_told_what_was_blocked_and_to_say_so(
         self, alone: Alone, scripted_server: ScriptedServer
