@@ -196,7 +196,8 @@ async def _best(context: AgentContext, task: AgentInput, found: Found) -> tuple[
     if len(found.chunks) <= KEEP:
         return found.chunks
     with stage(context, "rerank", "Choosing the best passages"):
-        order = await ranked(context, task.task, [candidate_of(chunk) for chunk in found.chunks], options=task.options)
+        wanted = f"{task.task}\n(Looked for: {found.query})"
+        order = await ranked(context, wanted, [candidate_of(chunk) for chunk in found.chunks], options=task.options)
     return tuple(found.chunks[place] for place in order)
 
 
