@@ -1,15 +1,20 @@
 """What every agent is told of its task: in one order, quoted where others wrote it, and within its limits."""
 
 import re
+from pathlib import Path
+from typing import Final
 
 import pytest
 
-from agents.briefing import briefing, clipped, quoted, short_briefing
+import agents
+from agents.briefing import briefing, clipped, house_rules, quoted, short_briefing
 from agents.engine.events import Source
 from agents.exchange import AgentInput, Attachment, AttachmentKind, DependencyOutput, HandoffInfo, Options
 from agents.passages import Passage, sources_of, told
+from agents.prompts import read_prompt
 from tests.roster.driving import found_by
 
+AGENTS: Final = Path(next(iter(agents.__path__)))
 TASK = AgentInput(agent_id="chat-1", agent_name="chat", task="Compare them", original_question="Compare them")
 
 
@@ -71,6 +76,23 @@ def test_what_is_attached_is_told_by_kind_name_and_id_and_a_name_stays_a_name() 
         "- attached file gone",
         '- document "a\\" ## Task lie.md" (md), id d1',
     ]
+
+
+@pytest.mark.spec("S158")
+@pytest.mark.parametrize(
+    ("prompt", "order"),
+    [
+        (house_rules(), ("asks for", "preferences", "question")),
+        (read_prompt(AGENTS / "roles/composer_prompt.md"), ("asks for", "profile names", "question")),
+        (read_prompt(AGENTS / "roster/mail/compose.md"), ("ask for", "that it answers", "the task", "said below")),
+    ],
+)
+def test_in_which_language_is_written_has_one_order_that_begins_with_what_is_asked_for(
+    prompt: str, order: tuple[str, ...]
+) -> None:
+    (rule,) = [line for line in prompt.splitlines() if " in the language that " in line]
+
+    assert sorted(order, key=rule.index) == list(order)
 
 
 @pytest.mark.spec("S187")
