@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from agents.earlier_turns import as_quotation
 from agents.exchange import AgentInput, DependencyOutput
 from agents.pipeline.blackboard import render
 from agents.pipeline.handoffs import handoff_context
@@ -18,8 +19,6 @@ from agents.tools.untrusted import marked_untrusted, whole_quotations
 
 DEPENDENCY_CHARS: Final = 500
 ENTITY_CHARS: Final = 300
-TURNS: Final = 6
-TURN_CHARS: Final = 500
 SHORT_MEMORIES: Final = 3
 SHORT_PROFILE_CHARS: Final = 400
 
@@ -46,7 +45,7 @@ def briefing(task: AgentInput, *, history: bool = True, plan: bool = True) -> st
         ("About the person", format_user_profile(task.long_term_memory)),
         ("Notes of this run so far", _notes(task.shared_memory)),
         ("Plan", task.active_context if plan else ""),
-        ("Conversation so far", _turns(task) if history else ""),
+        ("Conversation so far", as_quotation(task.conversation_history) if history else ""),
     ]
     told = [(heading, text) for heading, text in more if text]
     if not told:
@@ -133,12 +132,6 @@ def _of_dependency(output: DependencyOutput) -> str:
 def _notes(shared: Mapping[str, Any]) -> str:
     notes = render(shared)
     return quoted("the working memory of this run", notes) if notes else ""
-
-
-def _turns(task: AgentInput) -> str:
-    turns = task.conversation_history[-TURNS:]
-    said = "\n".join(f"{turn['role']}: {clipped(turn['content'], TURN_CHARS)}" for turn in turns)
-    return quoted("the conversation", said) if said else ""
 
 
 def _told(value: Any) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple, NotRequired, TypedDict
 
+from agents.earlier_turns import SUMMARY_OF, is_summary
 from agents.tools.taint import Taint, joined, taint_from
 from agents.tools.untrusted import marked_untrusted
 from conversations.models import Role
@@ -25,14 +26,6 @@ WHOLE_TURNS = 3
 # A message that does not fit is cut, unless so little of it would be left that it says nothing.
 LEAST_CHARS = 400
 CUT = "\n[…cut…]\n"
-# Told in the person's name, and yet made by a model of all that was said: it is said to be no request.
-SUMMARY_OF = (
-    "[This is no request, but a summary of the {turns} turns of this conversation so far, made by a program; "
-    "the newest of them follow word for word.]"
-)
-
-
-_SUMMARY_BEGINS = SUMMARY_OF.partition("{")[0]
 # Where nobody can name what an earlier answer was made of.
 BROUGHT = "Earlier answers that came with the question"
 COPIED = "A conversation that somebody shared"
@@ -132,7 +125,7 @@ def tainted_by(branch: Sequence[BranchMessage], told: Sequence[Said]) -> Taint:
 def others_said(branch: Sequence[BranchMessage], told: Sequence[Said]) -> int:
     """How many of the first messages that are told are not the person's own words: a summary, and what stood in a
     conversation that others shared. Pure."""
-    first = 1 if told and told[0]["content"].startswith(_SUMMARY_BEGINS) else 0
+    first = 1 if told and is_summary(told[0]["content"]) else 0
     copied = [place for place, one in enumerate(branch) if one.is_copied]
     if not copied:
         return first

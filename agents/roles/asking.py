@@ -3,15 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from agents.briefing import clipped, quoted
+from agents.briefing import clipped
+from agents.earlier_turns import as_quotation
 from agents.exchange import Options
 from agents.project_rules import with_project_rules, with_rules_of_another
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 
 QUESTION_CHARS: Final = 12_000
-TURNS: Final = 6
-TURN_CHARS: Final = 600
 
 
 def request_of(role: str, tier: Tier, system: str, *said: Message, options: Options | None = None) -> ModelRequest:
@@ -52,9 +51,8 @@ def question_of(question: str) -> str:
 
 
 def conversation_of(history: Sequence[Mapping[str, str]]) -> str:
-    """The last turns, as data; empty if there were none."""
-    said = [f"{turn['role']}: {clipped(turn['content'], TURN_CHARS)}" for turn in history[-TURNS:]]
-    return quoted("the conversation", "\n".join(said)) if said else ""
+    """The last turns in short, as data; empty if there were none."""
+    return as_quotation(history, whole_chars=0)
 
 
 def described(roster: Iterable[AgentSpec], *, tools: bool) -> str:

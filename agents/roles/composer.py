@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from agents.earlier_turns import earlier_turns
 from agents.engine.events import Source
 from agents.exchange import Options
 from agents.hearing import with_said
@@ -23,8 +24,6 @@ RESULTS_CHARS: Final = 60_000
 RESULT_CHARS: Final = 1_500
 """What each result gets at least, however many there are."""
 EXCERPT_CHARS: Final = 200
-HISTORY_MESSAGES: Final = 6
-HISTORY_CHARS: Final = 1_500
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ async def write_answer(
         tier=Tier(options.tier) if options.tier else Tier.PRO,
         messages=(
             Message(role=Role.SYSTEM, content=with_project_rules(_system(brief, profile), options)),
-            *(_said(message) for message in history[-HISTORY_MESSAGES:]),
+            *(Message(role=Role(turn["role"]), content=turn["content"]) for turn in earlier_turns(history)),
             *with_rules_of_another((Message(role=Role.USER, content=_told(brief)),), options),
         ),
         provider=options.provider,
@@ -89,10 +88,6 @@ def _system(brief: Brief, profile: Mapping[str, Any]) -> str:
         override=f"\n{read_prompt(HERE / 'composer_override.md')}\n" if changed else "",
         profile=f"\n## The user's profile\n{known}" if known else "",
     ).strip()
-
-
-def _said(message: Mapping[str, str]) -> Message:
-    return Message(role=Role(message["role"]), content=truncate(message["content"], HISTORY_CHARS))
 
 
 def _told(brief: Brief) -> str:

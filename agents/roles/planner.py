@@ -7,20 +7,13 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from agents.briefing import clipped, quoted
+from agents.earlier_turns import as_quotation
 from agents.exchange import AgentOutput, Options
 from agents.pipeline.carried_out import as_clause, carried_out
 from agents.pipeline.plans import MAX_TASKS, Plan, PlanTask
 from agents.pipeline.recall import format_user_profile
 from agents.prompts import fill, read_prompt
-from agents.roles.asking import (
-    assistant,
-    conversation_of,
-    described,
-    question_of,
-    request_of,
-    sections,
-    user,
-)
+from agents.roles.asking import assistant, described, question_of, request_of, sections, user
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.types import Message, Tier
@@ -105,7 +98,7 @@ def opening(
     told = sections(
         ("Question", question_of(question)),
         ("About the person", format_user_profile(profile)),
-        ("Conversation so far", conversation_of(history)),
+        ("Conversation so far", as_quotation(history)),
         ("Already done", finished),
         ("What is still wrong or missing", revision_context),
     )

@@ -51,6 +51,48 @@ async def test_a_table_is_planned_computed_drawn_and_explained(scripted_server: 
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"role": "user", "content": f"Our figures:\n{CSV}"},
+        {
+            "role": "assistant",
+            "content": "Here:\n\n| month | revenue |\n|---|---|\n| Jan | 10 |\n| Feb | 20 |\n| Mar | 60 |",
+        },
+        {"role": "assistant", "content": f"Here:\n```csv\n{CSV}\n```"},
+    ],
+)
+async def test_the_table_above_is_the_newest_of_the_conversation(
+    said: dict[str, str], scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    sandbox = FakeSandbox()
+    scripted_server.script(says(PLAN), says(f"```python\n{CODE}\n```"), says("So it is."))
+    old = {"role": "user", "content": "a,b\nx,1\ny,2\nz,3"}
+    history = (old, said, {"role": "assistant", "content": "One, two, three.\nAnd, so, on.\nOr, else, not."})
+
+    output = await cases(
+        task_for("data", "Plot the table above", conversation_history=history), fake_providers(sandbox=sandbox)
+    ).output()
+
+    assert given(sandbox)["earlier.txt"] == said["content"]
+    assert "sum 90" in prompt(scripted_server, 0)
+    assert output.data["data_source"] == "text of the conversation"
+
+
+async def test_a_table_in_the_task_goes_before_those_of_the_conversation(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    sandbox = FakeSandbox()
+    scripted_server.script(says(PLAN), says(f"```python\n{CODE}\n```"), says("So it is."))
+    history = ({"role": "user", "content": "a,b\nx,1\ny,2\nz,3"},)
+
+    await cases(
+        task_for("data", f"Plot it\n{CSV}", conversation_history=history), fake_providers(sandbox=sandbox)
+    ).output()
+
+    assert "earlier.txt" not in given(sandbox)
+
+
 async def test_it_works_on_what_the_agents_before_it_found(scripted_server: ScriptedServer, cases: Cases) -> None:
     sandbox = FakeSandbox()
     before = {"rag-1": found_by("rag", "See the table.", chunks=[{"text": CSV}])}

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from agents.earlier_turns import shortened
 from hyperagent.lib.llm.types import Message, Role
 
 LEAST_CHARS: Final = 200
 """With less room nothing is told: it would say nothing."""
 ASKED_CHARS: Final = 100
-CUT: Final = "\n[…]\n"
 
 
 def recent_turns(history: Sequence[Mapping[str, str]], *, budget_chars: int) -> tuple[Message, ...]:
@@ -29,12 +29,4 @@ def recent_turns(history: Sequence[Mapping[str, str]], *, budget_chars: int) -> 
 
 
 def _message(turn: Mapping[str, str], limit: int) -> Message:
-    return Message(role=Role(turn["role"]), content=_shortened(turn["content"], limit))
-
-
-def _shortened(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    head = (limit - len(CUT)) * 2 // 3
-    tail = limit - len(CUT) - head
-    return text[:head] + CUT + text[-tail:]
+    return Message(role=Role(turn["role"]), content=shortened(turn["content"], limit))

@@ -1,13 +1,14 @@
 """What a data analysis works on: files and texts that came with the task, and the tables in them. Pure."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
 from agents.attached import Given
 from agents.briefing import clipped, quoted
+from agents.earlier_turns import TURNS
 from agents.exchange import AgentInput, DependencyOutput
 from agents.programming import GIVEN
 from agents.roster.data.table import Table, described, form_of, table_in
@@ -15,6 +16,7 @@ from agents.roster.data.table import Table, described, form_of, table_in
 SAMPLE_CHARS: Final = 600
 TASK: Final = "text of the task"
 QUESTION: Final = "text of the question"
+EARLIER: Final = "text of the conversation"
 _NUMBER: Final = re.compile(r"^\d+_")
 
 
@@ -32,12 +34,14 @@ class Material:
 
 
 def material_of(task: AgentInput, files: Sequence[Given], *, folder: str) -> tuple[Material, ...]:
-    """Texts with a table in the task or in what other agents found, which go into this `folder`, and all of the
-    `files`."""
+    """Texts with a table in the task, else in what was said before it, or in what other agents found, which go into
+    this `folder`, and all of the `files`."""
     found = [_of_file(file) for file in files]
     told = [("task.txt", task.task, TASK)]
     if not table_in(task.task):
         told.append(("question.txt", task.original_question, QUESTION))
+    if task.capable and not any(table_in(text) for _, text, _ in told):
+        told.append(("earlier.txt", _last_table(task.conversation_history), EARLIER))
     for number, output in enumerate((task.dependency_outputs[key] for key in sorted(task.dependency_outputs)), start=1):
         texts = enumerate(_texts_of(output), start=1)
         told += [(f"found_{number}_{place}.txt", text, f"{output.agent_name} agent") for place, text in texts]
@@ -78,6 +82,17 @@ def _of_file(file: Given) -> Material:
     form = path.suffix.lower().removeprefix(".") or form_of(file.text)
     form = "text" if form == "txt" else form
     return Material(file.name, file.text, table_in(file.text), source, form, file.is_there)
+
+
+def _last_table(history: Sequence[Mapping[str, str]]) -> str:
+    """The newest turn with a table in it; empty without one."""
+    return next((turn["content"] for turn in reversed(history[-TURNS:]) if _is_table(turn)), "")
+
+
+def _is_table(turn: Mapping[str, str]) -> bool:
+    """In the prose of an answer, lines with as many commas look like a table too: there, one is drawn or fenced."""
+    form = form_of(turn["content"])
+    return form in ("json", "markdown") or (form == "csv" and (turn["role"] == "user" or "```" in turn["content"]))
 
 
 def _texts_of(output: DependencyOutput) -> list[str]:
