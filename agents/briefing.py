@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agents.earlier_turns import as_quotation
-from agents.exchange import AgentInput, DependencyOutput
+from agents.exchange import AgentInput, DependencyOutput, Options
 from agents.pipeline.blackboard import render
 from agents.pipeline.handoffs import handoff_context
 from agents.pipeline.recall import format_user_profile
@@ -40,7 +40,7 @@ def briefing(task: AgentInput, *, history: bool = True, plan: bool = True) -> st
         ("The person's whole question", _question(task)),
         ("Handed over to you", _handoff(task)),
         ("Known details", entities_of(task.entities)),
-        ("Files that belong to it", _files(task)),
+        ("Files that belong to it", files_of(task.options)),
         ("Results of the agents before you", _dependencies(task.dependency_outputs)),
         ("About the person", format_user_profile(task.long_term_memory)),
         ("Notes of this run so far", _notes(task.shared_memory)),
@@ -107,11 +107,13 @@ def _handoff(task: AgentInput) -> str:
     return quoted("the agents before you", handoff_context(task.handoffs)) if task.handoffs else ""
 
 
-def _files(task: AgentInput) -> str:
-    """By name, kind and id, as far as that is known."""
-    known = {one.id: one.told for one in task.options.attached or ()}
-    attached = [f"- attached {known.get(one, f'file {one}')}" for one in task.options.attachment_ids]
-    return "\n".join(attached + [f"- {known.get(one, f'document {one}')}" for one in task.options.document_ids])
+def files_of(options: Options) -> str:
+    """What belongs to the question, a line each: by name, kind and id, as far as that is known."""
+    known = {one.id: one.told for one in options.attached or ()}
+    attached = [f"- attached {known.get(one, f'file {one}')}" for one in options.attachment_ids]
+    chosen = [f"- {known.get(one, f'document {one}')}" for one in options.document_ids]
+    before = [f"- attached to an earlier question: {one.told}" for one in options.attached_before]
+    return "\n".join([*attached, *chosen, *before])
 
 
 def _dependencies(outputs: Mapping[str, DependencyOutput]) -> str:

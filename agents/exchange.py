@@ -134,6 +134,8 @@ class Options(Value):
     """What those are; None where nobody has looked (`agents.pipeline.attachments`)."""
     image_attachments: tuple[str, ...] = ()
     """The ids of the pictures among them."""
+    attached_before: tuple[Attachment, ...] = Field(default=(), exclude_if=lambda some: not some)
+    """What was attached to earlier questions of the conversation."""
     project_id: str | None = None
     """The project of the conversation: its documents are searched first."""
     project_instructions: ProjectInstructions | None = None

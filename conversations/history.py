@@ -26,6 +26,8 @@ WHOLE_TURNS = 3
 # A message that does not fit is cut, unless so little of it would be left that it says nothing.
 LEAST_CHARS = 400
 CUT = "\n[…cut…]\n"
+# Of the documents that were attached to earlier questions, the newest are told.
+MOST_ATTACHED = 10
 # Where nobody can name what an earlier answer was made of.
 BROUGHT = "Earlier answers that came with the question"
 COPIED = "A conversation that somebody shared"
@@ -61,6 +63,8 @@ class BranchMessage(NamedTuple):
     has_sources: bool = False
     brought: Any = None
     """Of a question that its person did not write: what of others it is, as whoever wrote it down said."""
+    attachments: Any = None
+    """Of a question: id and name of each document that was attached to it, as they were written down."""
 
     @property
     def is_copied(self) -> bool:
@@ -133,6 +137,14 @@ def others_said(branch: Sequence[BranchMessage], told: Sequence[Said]) -> int:
     return max(first, len(told) - own)
 
 
+def attached_before(branch: Sequence[BranchMessage]) -> list[str]:
+    """The ids of what the person attached to the questions of a branch, the newest last. Pure."""
+    own = [message for message in branch if message.role == Role.USER and not message.is_copied]
+    ids = [str(one["id"]) for message in own for one in message.attachments or ()]
+    newest = list(dict.fromkeys(reversed(ids)))[:MOST_ATTACHED]
+    return newest[::-1]
+
+
 def quoted(told: Sequence[Said]) -> list[int]:
     """The places of what is told that a program only quotes. Pure."""
     return [place for place, one in enumerate(told) if one.get("by") == OTHERS]
@@ -187,7 +199,8 @@ _BRANCH = """
            CASE WHEN branch.role = %(assistant)s THEN COALESCE(e.answer, branch.text) ELSE branch.text END,
            branch.created_at, coalesce(s.text, ''), coalesce(s.turns_covered, 0),
            branch.execution_id IS NOT NULL, e.result -> 'tainted_by', e.input -> 'tainted_by',
-           e.result -> 'sources' -> 0 IS NOT NULL, (branch.metadata -> 'brought')::json
+           e.result -> 'sources' -> 0 IS NOT NULL, (branch.metadata -> 'brought')::json,
+           (branch.metadata -> 'attachments')::json
       FROM branch LEFT JOIN agents_execution e ON e.id = branch.execution_id
                   LEFT JOIN conversations_conversationsummary s ON s.upto_id = branch.id
      ORDER BY branch.depth DESC

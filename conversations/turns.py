@@ -56,6 +56,8 @@ def start_answer(
         about[BROUGHT] = brought
     if taint := joined([history.tainted_by(branch, told), taint_from(brought)]):
         about["tainted_by"] = taint.as_json()
+    if attached := history.attached_before(branch):
+        about["attached_before"] = attached
     if quoted := history.quoted(told):
         about["quoted"] = quoted
     if others := history.others_said(branch, told):

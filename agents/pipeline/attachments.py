@@ -1,5 +1,5 @@
-"""What is attached to a question, by name and kind: looked up once, among what its person may see, and recorded, so
-that a replay goes the same way. Who may see which document is `memory`'s to say.
+"""What is attached to a question, and was to those before it, by name and kind: looked up once, among what its person
+may see, and recorded, so that a replay goes the same way. Who may see which document is `memory`'s to say.
 """
 
 from collections.abc import Sequence
@@ -22,21 +22,25 @@ from memory.models import Document
 log = structlog.get_logger(__name__)
 
 
-async def with_attachments(context: AgentContext, options: Options) -> Options:
-    """The options with what is known of the files that they name; as they are, where nobody could look."""
+async def with_attachments(context: AgentContext, options: Options, *, before: Sequence[str] = ()) -> Options:
+    """The options with what is known of the files that they name, and of those that were attached to earlier questions
+    (`before`, by their ids); as they are, where nobody could look."""
     ids, user_id = chosen_ids(options), context.run.about.user_id
-    if not ids or user_id is None or context.run.lookups is None:
+    earlier = [one for one in before if _uuid(one) not in set(map(_uuid, ids))]
+    if not (ids or earlier) or user_id is None or context.run.lookups is None:
         return options
 
     async def perform() -> Outcome:
-        return Outcome(await _looked_up(user_id, ids))
+        return Outcome(await _looked_up(user_id, (*ids, *earlier)))
 
     noted = await context.step(StepKind.NOTE, ATTACHED, None, perform)
     if noted is None:
         return options
-    attached = tuple(Attachment.model_validate(one) for one in noted)
+    known = [Attachment.model_validate(one) for one in noted]
+    attached = tuple(one for one in known if one.id not in earlier)
     pictures = tuple(one.id for one in attached if one.kind is AttachmentKind.PICTURE)
-    return options.model_copy(update={"attached": attached, "image_attachments": pictures})
+    found = {"attached": attached, "image_attachments": pictures}
+    return options.model_copy(update={**found, "attached_before": tuple(one for one in known if one.id in earlier)})
 
 
 def chosen_ids(options: Options) -> tuple[str, ...]:

@@ -102,7 +102,7 @@ async def _asked(
     told: Mapping[str, Any],
 ) -> Plan:
     """The planner's plan, amended until nothing is wrong with it; or the single-agent plan that says why not."""
-    messages = opening(question, **told)
+    messages = opening(question, options=options, **told)
     faults: list[str] = []
     for attempt in range(AMENDMENTS + 1):
         try:

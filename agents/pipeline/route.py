@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from agents.engine.errors import StepFailed
 from agents.engine.events import Routing
+from agents.exchange import Options
 from agents.modes import MODES, Mode, is_available, mode_named
 from agents.pipeline.own_documents import speaking_of
 from agents.pipeline.patterns import CHAT, KNOWN_AGENTS, PLANNER, Guess, classify
@@ -21,6 +22,7 @@ CERTAIN: Final = 0.9
 _UNSURE: Final = 0.4
 RAG: Final = "rag"
 _TAKING_PICTURES: Final = frozenset({"analyze_image", "use_document"})
+_NO_OPTIONS: Final = Options()
 GOES_ON: Final = "It goes on with what was said before."
 # What people most often mean where nothing tells.
 _USUAL: Final = ("web", "rag", "research", "writing", "code", "data", "mail", "chat")
@@ -62,11 +64,10 @@ async def decide(
     history: Sequence[Mapping[str, str]] = (),
     has_chosen_documents: bool = False,
     has_pictures: bool = False,
-    provider: str | None = None,
+    options: Options = _NO_OPTIONS,
 ) -> Route:
     """`history_length`: turns before this question. Without a capable model no model is asked. `has_chosen_documents`:
-    something that can be searched was attached or chosen; `has_pictures`: something that can be looked at. `provider`:
-    the one that the person chose."""
+    something that can be searched was attached or chosen; `has_pictures`: something that can be looked at."""
     route = await _explicit(context, mode, roster)
     if route is None:
         guess = _heard_with_history(classify(question), question, history_length)
@@ -84,7 +85,7 @@ async def decide(
                 roster=roster,
                 history=history,
                 history_length=history_length,
-                provider=provider,
+                options=options,
             )
         else:
             route = by_guess(guess, roster)
@@ -132,7 +133,7 @@ async def _asked(
     roster: Mapping[str, AgentSpec],
     history: Sequence[Mapping[str, str]],
     history_length: int,
-    provider: str | None,
+    options: Options,
 ) -> Route:
     """The way that the router's model points out. An answer that cannot be used is no confidence at all."""
     rivals = (guess.agent, *guess.rivals)
@@ -143,7 +144,7 @@ async def _asked(
             roster=roster,
             history=history,
             history_length=history_length,
-            provider=provider,
+            options=options,
         )
     except StepFailed as error:
         return _settled(

@@ -90,7 +90,8 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
     context.emit(Config(values=setting.served))
     question = await guard_input(context, turn["question"])
     setting = replace(setting, options=await guard_project(context, setting.options))
-    setting = replace(setting, options=await with_attachments(context, setting.options))
+    before = turn.get("attached_before") or ()
+    setting = replace(setting, options=await with_attachments(context, setting.options, before=before))
 
     known = await recall(context, question, is_temporary=setting.is_temporary)
 
@@ -191,7 +192,7 @@ async def _answer(
         settings=setting.settings,
         has_chosen_documents=has_documents(setting.options),
         has_pictures=bool(setting.options.image_attachments),
-        provider=setting.options.provider,
+        options=setting.options,
     )
     clear = await clarify.clarified(
         context,

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from agents.briefing import clipped, quoted
+from agents.briefing import clipped, files_of, quoted
 from agents.earlier_turns import as_quotation
 from agents.exchange import AgentOutput, Options
 from agents.pipeline.carried_out import as_clause, carried_out
@@ -91,12 +91,14 @@ def opening(
     profile: Mapping[str, Any],
     done: Mapping[str, AgentOutput],
     revision_context: str,
+    options: Options,
 ) -> tuple[Message, ...]:
     """What the planner is told at first."""
     kept = [(task_id, output) for task_id, output in sorted(done.items()) if output.task_done or carried_out(output)]
     finished = "\n".join(_finished(task_id, output) for task_id, output in kept)
     told = sections(
         ("Question", question_of(question)),
+        ("Files that belong to it", files_of(options)),
         ("About the person", format_user_profile(profile)),
         ("Conversation so far", as_quotation(history)),
         ("Already done", finished),

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, field_validator
 
+from agents.briefing import files_of
 from agents.exchange import Options
 from agents.prompts import filled_for_all, read_prompt
 from agents.roles.asking import conversation_of, described, question_of, request_of, sections, user
@@ -14,6 +15,7 @@ from agents.spec import AgentSpec
 from hyperagent.lib.llm.types import Tier
 
 NAME: Final = "router"
+_NO_OPTIONS: Final = Options()
 SEVERAL: Final = "planner"
 """What it answers where one agent cannot do it alone."""
 PROMPT = Path(__file__).parent / "router_prompt.md"
@@ -49,14 +51,18 @@ async def ask_router(
     roster: Mapping[str, AgentSpec],
     history: Sequence[Mapping[str, str]],
     history_length: int,
-    provider: str | None = None,
+    options: Options = _NO_OPTIONS,
 ) -> Routed:
     """The router's answer as it is: its agent may be one that there is not. Raises StepFailed.
 
-    `provider`: where the person chose one, what they asked is not shown to another.
+    `options`: with what is attached. Where the person chose a provider, what they asked is not shown to another.
     """
     system = filled_for_all(read_prompt(PROMPT), agents=described(roster.values(), tools=False), several=SEVERAL)
     earlier = f"{history_length} earlier messages" if history_length and not history else ""
-    told = sections(("Question", question_of(question)), ("Conversation so far", conversation_of(history) or earlier))
-    request = request_of(NAME, Tier.FLASH, system, user(told), options=Options(provider=provider))
+    told = sections(
+        ("Question", question_of(question)),
+        ("Files that belong to it", files_of(options)),
+        ("Conversation so far", conversation_of(history) or earlier),
+    )
+    request = request_of(NAME, Tier.FLASH, system, user(told), options=Options(provider=options.provider))
     return await context.structured(request, Routed, stage=NAME)

@@ -28,7 +28,7 @@ from hyperagent.lib.outside.addresses import BadAddress, canonical
 AGENT: Final = "agent"
 """The kind of a question, or an answer to one, that another program's agent wrote."""
 ATTACHED: Final = "attachments"
-"""The note of what is attached to the question (`agents.pipeline.attachments`)."""
+"""The note of what is attached to the question, and was to those before it (`agents.pipeline.attachments`)."""
 PROJECT: Final = "project"
 """The kind of a project's instructions, by whoever owns it."""
 MOST_KEPT: Final = 200

@@ -15,6 +15,7 @@ from agents.models import Execution
 from agents.usage import purses
 from conversations import actions
 from conversations.models import Conversation, Message
+from conversations.sharing import actions as sharing
 from hyperagent.lib.refusals import Refused
 from tests.faces.runs import append, make_run, tokens
 from tests.memory.giving import uploaded
@@ -93,6 +94,27 @@ def test_attached_documents_go_with_the_question_and_with_each_answer_to_it(
     refused = api_of(charlie).post(theirs, {"text": "Plot it", "attachment_ids": ids}, format="json")
     assert (refused.status_code, refused.json()["error"]["code"]) == (400, "no_such_document")
     assert "sales.csv" not in refused.content.decode()
+
+
+@pytest.mark.spec("S52")
+def test_later_questions_know_what_was_attached_to_those_before_and_a_copy_of_the_conversation_does_not(
+    alice: Any, bob: Any
+) -> None:
+    sales, plan = (str(uploaded(alice, text, filename=f"{text}.md").pk) for text in ("sales", "plan"))
+    conversation = actions.create(alice)
+
+    def say(text: str, *attached: str) -> Execution:
+        run = actions.say(alice, conversation.id, text, options={"attachment_ids": attached}).execution
+        append(run, Complete(answer="Done."))
+        return run
+
+    runs = [say("Look at it", sales), say("And this?", plan), say("Again", sales), say("And now?")]
+
+    assert [run.input.get("attached_before") for run in runs] == [None, [sales], [sales, plan], [plan, sales]]
+    link = sharing.share(alice, conversation.id, sharing.Choice(with_attachments=True))
+    copied = actions.say(bob, sharing.go_on(bob, link).id, "And then?")
+    assert len(copied.execution.input["history"]) == 8
+    assert "attached_before" not in copied.execution.input
 
 
 def test_the_second_question_hangs_on_the_first_answer_and_its_run_is_told_of_both(alice: Any) -> None:

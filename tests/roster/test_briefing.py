@@ -78,6 +78,15 @@ def test_what_is_attached_is_told_by_kind_name_and_id_and_a_name_stays_a_name() 
     ]
 
 
+@pytest.mark.spec("S52")
+def test_what_was_attached_to_earlier_questions_is_told_too() -> None:
+    before = (Attachment(id="p1", name="car.png", kind=AttachmentKind.PICTURE, doc_type="png"),)
+
+    text = briefing(TASK.model_copy(update={"options": Options(attached_before=before)}))
+
+    assert '## Files that belong to it\n- attached to an earlier question: picture "car.png" (png), id p1' in text
+
+
 @pytest.mark.spec("S158")
 @pytest.mark.parametrize(
     ("prompt", "order"),

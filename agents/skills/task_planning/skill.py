@@ -72,6 +72,7 @@ class TaskPlanning(ToolSkill[Params]):
             profile=task.long_term_memory,
             done={},
             revision_context=params.feedback,
+            options=task.options,
         )
         faults: list[str] = []
         for _ in range(AMENDMENTS + 1):
