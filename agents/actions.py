@@ -63,7 +63,7 @@ def start(
     `tainted_by`: what of others stands in the history (`agents.tools.taint`), and `others_said`: how many of its first
     messages are not the person's own words, whatever their role; `quoted`: the places of others that are not, either;
     `brought`: what of others the question itself is; `attached_before`: ids of the documents that were attached to
-    earlier questions.
+    earlier questions, and `time_zone`: the person's.
     """
     execution = Execution(
         id=execution_id or new_id(),

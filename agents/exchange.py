@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.budget import RunBudget
 from agents.engine.events import Source
+from agents.today import dated
 from agents.tuning.values import UNTUNED, Tuning
 from hitl.kinds import Op
 from hyperagent.lib.llm.types import Message, ModelRequest, Tier
@@ -136,11 +137,18 @@ class Options(Value):
     """The ids of the pictures among them."""
     attached_before: tuple[Attachment, ...] = Field(default=(), exclude_if=lambda some: not some)
     """What was attached to earlier questions of the conversation."""
+    today: str = Field(default="", exclude_if=lambda day: not day)
+    """The person's day, for models that can make something of it; empty for others."""
     project_id: str | None = None
     """The project of the conversation: its documents are searched first."""
     project_instructions: ProjectInstructions | None = None
     instructed_by_another: bool = False
     """Whether they are another person's words than those of the person whose run it is."""
+
+    @property
+    def of_the_person(self) -> "Options":
+        """What of them a small call beside the work goes by: to whom the person shows what they ask, and their day."""
+        return Options(provider=self.provider, today=self.today)
 
 
 def meant(options: Options, tuning: Tuning, tier: Tier) -> dict[str, Any]:
@@ -230,7 +238,8 @@ class AgentInput(Value):
         tuning = self.tuning if agent == self.agent_name else UNTUNED
         if tuning.temperature is not None and not more.get("keeps_temperature"):
             more |= {"temperature": tuning.temperature, "keeps_temperature": True}
-        return ModelRequest(messages=messages, agent=agent, **meant(self.options, tuning, tier), **more)
+        told = dated(messages, self.options.today)
+        return ModelRequest(messages=told, agent=agent, **meant(self.options, tuning, tier), **more)
 
 
 class ResourceUsage(Value):

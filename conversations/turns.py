@@ -58,6 +58,8 @@ def start_answer(
         about["tainted_by"] = taint.as_json()
     if attached := history.attached_before(branch):
         about["attached_before"] = attached
+    if user.time_zone:
+        about["time_zone"] = user.time_zone
     if quoted := history.quoted(told):
         about["quoted"] = quoted
     if others := history.others_said(branch, told):

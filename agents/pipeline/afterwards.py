@@ -18,9 +18,11 @@ LEARN: Final = "learn"
 
 
 async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
-    """`turn`: the question, its options, `what` of TITLE and LEARN is wanted, and the `origin` of the question."""
+    """`turn`: the question, its options and its day, `what` of TITLE and LEARN is wanted, and the `origin` of the
+    question."""
     question, what = turn["question"], turn["what"]
     options = Options.model_validate({k: v for k, v in turn["options"].items() if k in Options.model_fields})
+    options = options.model_copy(update={"today": turn.get("today", "")})
 
     async def title(branch: AgentContext) -> str:
         return await title_of(branch, question, wanted=TITLE in what, provider=options.provider)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from agents.engine.errors import StepFailed
+from agents.exchange import Options
 from agents.pipeline.clauses import begins_with_verb, readable
 from agents.pipeline.route import Route
 from agents.roles.clarifier import MAX_OPTIONS, Query, ask_clarifier
@@ -12,6 +13,7 @@ from agents.runtime.context import AgentContext
 from agents.stages import stage
 
 MAX_ROUNDS: Final = 3
+_NO_OPTIONS: Final = Options()
 STAGE: Final = "clarify"
 _FEW_WORDS: Final = 10
 _NOUN = (
@@ -65,25 +67,24 @@ async def clarified(
     guess: Route,
     history_length: int = 0,
     attached: bool = False,
-    provider: str | None = None,
+    options: Options = _NO_OPTIONS,
 ) -> str | None:
     """The question as it can be worked on: as it is, or with the person's answers, or with what has to be assumed
-    because nobody can be asked. None: the person declined, or did not answer in time. `provider`: the one that they
-    chose."""
+    because nobody can be asked. None: the person declined, or did not answer in time."""
     doubt = doubt_about(question, history_length=history_length, attached=attached)
     if not doubt or not capable or guess.skill is not None:
         return question
     with stage(context, STAGE, "Looking for what is missing"):
-        return await _settle(context, question, doubt, interactive=interactive, provider=provider)
+        return await _settle(context, question, doubt, interactive=interactive, options=options)
 
 
 async def _settle(
-    context: AgentContext, question: str, doubt: str, *, interactive: bool, provider: str | None
+    context: AgentContext, question: str, doubt: str, *, interactive: bool, options: Options
 ) -> str | None:
     answered: list[tuple[str, str]] = []
     for _ in range(MAX_ROUNDS):
         try:
-            clarity = await ask_clarifier(context, question, doubt=doubt, answered=answered, provider=provider)
+            clarity = await ask_clarifier(context, question, doubt=doubt, answered=answered, options=options)
         except StepFailed:
             break  # it is no reason not to try
         if not clarity.needs_clarification or not clarity.questions:

@@ -148,7 +148,7 @@ async def _findings(
     if not may_say_something(question):
         return []
     try:
-        found = await extracted(context, question, known.told, provider=options.provider if options else None)
+        found = await extracted(context, question, known.told, options=options or Options())
     except StepFailed:
         return plain
     return [*found, *_left_out(wishes.remember, found)]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from agents.budget import CODE as OUT_OF_BUDGET
@@ -32,6 +33,7 @@ from agents.runtime.driven import PipelineSettings
 from agents.runtime.spending import Terms
 from agents.spec import AgentSpec
 from agents.stages import stage
+from agents.today import day_in
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.errors import ModelError
 from hyperagent.lib.llm.resolve import Target, targets
@@ -129,8 +131,14 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
         "routing": asdict(route),
         "skipped": list(answered.skipped),
         "memory": {"used": len(known.told), "learned": news},
-        "left": {"what": left, "question": question, "origin": _origin(context, setting).as_json()} if left else None,
+        "left": _left(context, setting, left, question) if left else None,
     }
+
+
+def _left(context: AgentContext, setting: Setting, what: list[str], question: str) -> dict[str, Any]:
+    """What `agents.pipeline.afterwards` is to do, and goes by."""
+    origin = _origin(context, setting).as_json()
+    return {"what": what, "question": question, "origin": origin, "today": setting.options.today}
 
 
 def _origin(context: AgentContext, setting: Setting) -> Origin:
@@ -156,14 +164,17 @@ async def _setting(context: AgentContext, turn: Mapping[str, Any]) -> Setting:
 
     def now() -> dict[str, Any]:
         served = _served_by(context.run.models.settings, options)
-        return {**served, "pipeline": context.run.settings.as_json(), "trace_id": context.run.about.trace_id}
+        today = day_in(str(turn.get("time_zone") or ""), datetime.now(UTC)) if served["capable"] else ""
+        asked = {"trace_id": context.run.about.trace_id, "today": today}
+        return {**served, "pipeline": context.run.settings.as_json(), **asked}
 
     noted = await context.note("models", now)
     connected = await context.run.tools.connected_tools(context) if context.run.tools is not None else {}
     return Setting(
-        served={name: value for name, value in noted.items() if name not in ("pipeline", "trace_id")},
+        served={name: value for name, value in noted.items() if name not in ("pipeline", "trace_id", "today")},
         settings=PipelineSettings.from_json(noted["pipeline"]),
-        options=options,
+        # Runs from before it was noted go by none.
+        options=options.model_copy(update={"today": noted.get("today", "")}),
         mode=turn["mode"],
         history=tuple(turn["history"]),
         roster={
@@ -202,7 +213,7 @@ async def _answer(
         guess=route,
         history_length=len(setting.history),
         attached=bool(setting.options.attachment_ids or setting.options.document_ids),
-        provider=setting.options.provider,
+        options=setting.options,
     )
     if clear is None:
         await context.say(DECLINED)

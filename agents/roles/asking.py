@@ -8,21 +8,20 @@ from agents.earlier_turns import as_quotation
 from agents.exchange import Options
 from agents.project_rules import with_project_rules, with_rules_of_another
 from agents.spec import AgentSpec
+from agents.today import dated
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 
 QUESTION_CHARS: Final = 12_000
 
 
 def request_of(role: str, tier: Tier, system: str, *said: Message, options: Options | None = None) -> ModelRequest:
-    """A request in a role's name. `options`: with the provider and model that whoever asked chose, and the
-    instructions of the project that it was asked in."""
+    """A request in a role's name. `options`: with the provider and model that whoever asked chose, the instructions of
+    the project that it was asked in, and the day."""
     chosen = options or Options()
+    told = Message(role=Role.SYSTEM, content=with_project_rules(system, chosen))
     return ModelRequest(
         tier=tier,
-        messages=(
-            Message(role=Role.SYSTEM, content=with_project_rules(system, chosen)),
-            *with_rules_of_another(said, chosen),
-        ),
+        messages=dated((told, *with_rules_of_another(said, chosen)), chosen.today),
         provider=chosen.provider,
         model=chosen.model,
         agent=role,

@@ -46,13 +46,13 @@ async def ask_clarifier(
     *,
     doubt: str,
     answered: Sequence[tuple[str, str]],
-    provider: str | None = None,
+    options: Options,
 ) -> Clarity:
     """`doubt`: what seems to be missing. `answered`: what was asked before, with the answers. Raises StepFailed.
 
-    `provider`: where the person chose one, what they asked is not shown to another.
+    `options`: where the person chose a provider, what they asked is not shown to another.
     """
     said = "\n".join(f"Asked: {asked}\nAnswer: {answer}" for asked, answer in answered)
     told = sections(("Request", question_of(question)), ("What seems to be missing", doubt), ("Asked already", said))
-    request = request_of(NAME, Tier.FLASH, read_prompt(PROMPT), user(told), options=Options(provider=provider))
+    request = request_of(NAME, Tier.FLASH, read_prompt(PROMPT), user(told), options=options.of_the_person)
     return await context.structured(request, Clarity, stage=NAME)

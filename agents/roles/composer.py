@@ -14,6 +14,7 @@ from agents.pipeline.recall import format_user_profile
 from agents.project_rules import with_project_rules, with_rules_of_another
 from agents.prompts import fill, read_prompt
 from agents.runtime.context import AgentContext
+from agents.today import dated
 from agents.tools.untrusted import marked_untrusted
 from hyperagent.lib.llm.types import Message, ModelReply, ModelRequest, Role, Tier
 
@@ -66,13 +67,14 @@ async def write_answer(
     options: Options,
 ) -> ModelReply:
     """Asks the model; people watch the answer grow. Raises StepFailed."""
+    messages = (
+        Message(role=Role.SYSTEM, content=with_project_rules(_system(brief, profile), options)),
+        *(Message(role=Role(turn["role"]), content=turn["content"]) for turn in earlier_turns(history)),
+        *with_rules_of_another((Message(role=Role.USER, content=_told(brief)),), options),
+    )
     request = ModelRequest(
         tier=Tier(options.tier) if options.tier else Tier.PRO,
-        messages=(
-            Message(role=Role.SYSTEM, content=with_project_rules(_system(brief, profile), options)),
-            *(Message(role=Role(turn["role"]), content=turn["content"]) for turn in earlier_turns(history)),
-            *with_rules_of_another((Message(role=Role.USER, content=_told(brief)),), options),
-        ),
+        messages=dated(messages, options.today),
         provider=options.provider,
         model=options.model,
         agent=NAME,

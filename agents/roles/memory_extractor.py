@@ -10,9 +10,11 @@ from typing import Any, Final
 from pydantic import BaseModel, field_validator
 
 from agents.briefing import clipped, quoted
+from agents.exchange import Options
 from agents.prompts import read_prompt
 from agents.roles.asking import question_of, sections, user
 from agents.runtime.context import AgentContext
+from agents.today import dated
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 from memory.kinds import MemoryKind, ProfileField
 from memory.remembering.profile import kind_of
@@ -56,13 +58,11 @@ class Extraction(BaseModel):
     memories: tuple[Found, ...] = ()
 
 
-async def extracted(
-    context: AgentContext, text: str, known: Sequence[Recalled], *, provider: str | None = None
-) -> list[Finding]:
+async def extracted(context: AgentContext, text: str, known: Sequence[Recalled], *, options: Options) -> list[Finding]:
     """What the person says of themselves in `text`. `known`: memories that it may repeat or contradict. Raises
     StepFailed.
 
-    `provider`: where the person chose one, what they wrote is not shown to another.
+    `options`: where the person chose a provider, what they wrote is not shown to another.
     """
     marks = {f"m{number}": one for number, one in enumerate(known, start=1)}
     told = sections(
@@ -74,11 +74,11 @@ async def extracted(
     )
     request = ModelRequest(
         tier=Tier.FLASH,
-        messages=(Message(role=Role.SYSTEM, content=read_prompt(PROMPT)), user(told)),
+        messages=dated((Message(role=Role.SYSTEM, content=read_prompt(PROMPT)), user(told)), options.today),
         temperature=TEMPERATURE,
         keeps_temperature=True,
         max_tokens=MAX_TOKENS,
-        provider=provider,
+        provider=options.provider,
         agent=NAME,
     )
     answer = await context.structured(request, Extraction, stage=NAME, aside=True)

@@ -64,5 +64,5 @@ async def ask_router(
         ("Files that belong to it", files_of(options)),
         ("Conversation so far", conversation_of(history) or earlier),
     )
-    request = request_of(NAME, Tier.FLASH, system, user(told), options=Options(provider=options.provider))
+    request = request_of(NAME, Tier.FLASH, system, user(told), options=options.of_the_person)
     return await context.structured(request, Routed, stage=NAME)

@@ -117,6 +117,14 @@ def test_later_questions_know_what_was_attached_to_those_before_and_a_copy_of_th
     assert "attached_before" not in copied.execution.input
 
 
+def test_a_run_knows_in_which_zone_its_person_is(alice: Any, bob: Any) -> None:
+    alice.time_zone = "Pacific/Auckland"
+
+    runs = [actions.say_in_new(user, "Which day is it?").execution for user in (alice, bob)]
+
+    assert [run.input.get("time_zone") for run in runs] == ["Pacific/Auckland", None]
+
+
 def test_the_second_question_hangs_on_the_first_answer_and_its_run_is_told_of_both(alice: Any) -> None:
     conversation = actions.create(alice)
     first = actions.say(alice, conversation.id, "I am Alice.")

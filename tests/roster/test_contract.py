@@ -8,7 +8,7 @@ import pytest
 
 from agents import registry, roster
 from agents.engine.states import InterventionKind
-from agents.exchange import AgentInput, AgentOutput
+from agents.exchange import AgentInput, AgentOutput, Options
 from agents.registry import Agent
 from agents.tools.providers import PROVIDER_NAMES, Providers
 from agents.tools.registry import tools
@@ -169,6 +169,19 @@ async def test_an_agent_s_model_is_told_the_task_what_others_found_and_whose_run
     assert "z" * 600 not in told
     assert "OKAPI" in told
     assert "Alice Ames" in told
+
+
+async def test_every_model_of_an_agent_is_told_the_day_at_the_end_of_its_system_prompt(
+    agent: Agent, echoing: Cases
+) -> None:
+    """Where providers keep what they read before it."""
+    options = Options(interactive=False, today="Thursday, 2026-03-12")
+    await echoing(_task(agent, options=options), fake_providers()).output()
+
+    systems = [str(call.messages[0]["content"]) for call in echoing.server.calls]
+    assert systems
+    assert all(system.endswith("\n\nToday is Thursday, 2026-03-12.") for system in systems)
+    assert {system.count("Today is") for system in systems} == {1}
 
 
 @pytest.mark.spec("S93", "S100")

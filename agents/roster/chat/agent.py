@@ -66,14 +66,13 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     skill = await _skill(context, task) if task.skill else None
     if not task.capable:
         return await _briefly(context, task, skill)
-    today = (await context.now()).date().isoformat()
     question = briefing(task, history=False, plan=False)
     messages = (
         *recent_turns(task.conversation_history, budget_chars=BUDGET_CHARS - len(question)),
         Message(role=Role.USER, content=question),
         *(_as_messages(task, skill) if skill else ()),
     )
-    system = filled_for_all(read_prompt(HERE / "prompt.md"), today=today, rules=house_rules())
+    system = filled_for_all(read_prompt(HERE / "prompt.md"), rules=house_rules())
     looped = await react(context, task, SPEC, system=system, messages=messages)
     failed = looped.came_to_nothing
     return Work(

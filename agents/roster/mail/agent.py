@@ -128,8 +128,7 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
 async def _plan(context: AgentContext, task: AgentInput) -> MailPlan:
     if not task.capable:
         return plan_by_patterns(task.task)
-    today = (await context.now()).date().isoformat()
-    system = fill(read_prompt(HERE / "plan.md"), today=today, rules=house_rules())
+    system = fill(read_prompt(HERE / "plan.md"), rules=house_rules())
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=briefing(task)))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=0, keeps_temperature=True)
     return await context.structured(await with_said(context, request), MailPlan, stage="analyze")

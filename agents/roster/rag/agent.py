@@ -116,8 +116,7 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
 async def _query(context: AgentContext, task: AgentInput, pictures: str) -> Query:
     if not task.capable:
         return Query(query=" ".join(task.task.split())[:300] or "-")
-    today = (await context.now()).date().isoformat()
-    system = fill(read_prompt(HERE / "query.md"), today=today, rules=house_rules())
+    system = fill(read_prompt(HERE / "query.md"), rules=house_rules())
     user = briefing(task) + pictures
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
     request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=messages, temperature=0, keeps_temperature=True)

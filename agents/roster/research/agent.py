@@ -70,22 +70,21 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     lacking: dict[str, str] = await context.note("lacking", lambda: _lacking(context))
     if not task.capable:
         return await _briefly(context, task, lacking)
-    today = (await context.now()).date().isoformat()
     with stage(context, "init_config", "Planning the research"):
-        proposal = await _proposal(context, task, today)
+        proposal = await _proposal(context, task)
     handoff = await _handed_over(context, task, proposal)
     if handoff is not None:
         return Work(result="", handoff=handoff)
     config = config_of(task.options, proposal, lacking=lacking)
     with stage(context, "search_loop", f"Searching: {config.scenario.title}"):
-        findings = await _findings(context, task, config, lacking, today)
+        findings = await _findings(context, task, config, lacking)
     if findings.handoff is not None:
         shared = _shared(findings, findings.told())
         return Work(result="", handoff=findings.handoff, shared=shared, sources=findings.sources)
     told = f"{briefing(task)}\n\n## Focus\n{config.focus or task.task}\n\n{findings.told()}"
     weighed = await _weighed(context, task, config, told) if config.depth.weighs else Weighed()
     with stage(context, "write_report", "Writing the report"):
-        text, model = await _report(context, task, config, told + weighed.told(), today=today)
+        text, model = await _report(context, task, config, told + weighed.told())
     return _work(config, findings, weighed, text or weighed.synthesis, model)
 
 
@@ -95,9 +94,9 @@ def _lacking(context: AgentContext) -> dict[str, str]:
     return {name: door.lacks((name,)) if door else no_tools for name in NEEDS}
 
 
-async def _proposal(context: AgentContext, task: AgentInput, today: str) -> Proposal:
+async def _proposal(context: AgentContext, task: AgentInput) -> Proposal:
     scenarios = "\n".join(f"  - `{name}`: {scenario.title}" for name, scenario in SCENARIOS.items())
-    system = fill(read_prompt(HERE / "init_config.md"), scenarios=scenarios, today=today, rules=house_rules())
+    system = fill(read_prompt(HERE / "init_config.md"), scenarios=scenarios, rules=house_rules())
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=briefing(task)))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=0, keeps_temperature=True)
     return await context.structured(await with_said(context, request), Proposal, stage="analyze")
@@ -109,25 +108,22 @@ async def _handed_over(context: AgentContext, task: AgentInput, proposal: Propos
     return await hand_over(context, proposal.handoff_to, task.task, why=proposal.focus)
 
 
-async def _findings(
-    context: AgentContext, task: AgentInput, config: Config, lacking: dict[str, str], today: str
-) -> Findings:
+async def _findings(context: AgentContext, task: AgentInput, config: Config, lacking: dict[str, str]) -> Findings:
     """The subquestions are looked up while the main search goes on."""
     started = await subquestions.start(context, task, config.subquestions)
     findings = Findings(trouble=lacking["web"])
     if not lacking["web"]:
-        findings = await _searched(context, task, config, today)
+        findings = await _searched(context, task, config)
     answered = await subquestions.collect(context, config.subquestions, started)
     return replace(findings, answered=answered)
 
 
-async def _searched(context: AgentContext, task: AgentInput, config: Config, today: str) -> Findings:
+async def _searched(context: AgentContext, task: AgentInput, config: Config) -> Findings:
     system = fill(
         read_prompt(HERE / "search.md"),
         depth=config.depth.title,
         search=config.scenario.search,
         subquestions="; ".join(one.question for one in config.subquestions) or "there are none",
-        today=today,
         rules=house_rules(),
     )
     user = f"{briefing(task, plan=False)}\n\n## Focus\n{config.focus or task.task}"
@@ -162,15 +158,12 @@ async def _weighed(context: AgentContext, task: AgentInput, config: Config, told
     return Weighed(analysis, synthesis)
 
 
-async def _report(
-    context: AgentContext, task: AgentInput, config: Config, told: str, *, today: str
-) -> tuple[str, str | None]:
+async def _report(context: AgentContext, task: AgentInput, config: Config, told: str) -> tuple[str, str | None]:
     system = fill(
         read_prompt(HERE / "report.md"),
         words=str(config.depth.words),
         report=config.scenario.report,
         asking=ASKING if may_ask(context, task) else "",
-        today=today,
         rules=house_rules(),
     )
     reply = await written(context, task, SPEC, system=system, user=told)

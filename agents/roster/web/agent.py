@@ -88,30 +88,29 @@ class Found:
 
 
 async def run(context: AgentContext, task: AgentInput) -> Work:
-    today = (await context.now()).date().isoformat()
     if task.capable:
         with stage(context, "search", "Choosing what to search for"):
-            strategy = await _strategy(context, task, today)
+            strategy = await _strategy(context, task)
     else:
         strategy = Strategy(query=" ".join(task.task.split())[:200] or "-")
     with stage(context, "search", f"Searching the web for: {strategy.query}"):
         found = await _found(context, task, strategy)
     if task.capable and found.is_empty:
         with stage(context, "search", "Nothing was found: searching with other words"):
-            strategy = await _strategy(context, task, today, in_vain=strategy.query)
+            strategy = await _strategy(context, task, in_vain=strategy.query)
             found = await _found(context, task, strategy)
     passages = found.passages()
     if found.trouble and not passages:
         data = {"search_query": strategy.query, "search_type": strategy.search_type}
         return Work(result=_in_vain(strategy, found), done=False, error=found.code, partial_data=data, confidence=0)
     with stage(context, "synthesize", "Answering from what was found"):
-        reply = await _answer(context, task, found, passages, today)
+        reply = await _answer(context, task, found, passages)
     return _work(strategy, found, passages, reply)
 
 
-async def _strategy(context: AgentContext, task: AgentInput, today: str, *, in_vain: str = "") -> Strategy:
+async def _strategy(context: AgentContext, task: AgentInput, *, in_vain: str = "") -> Strategy:
     """`in_vain`: what was searched for already and gave nothing."""
-    system = fill(read_prompt(HERE / "strategy.md"), today=today, rules=house_rules())
+    system = fill(read_prompt(HERE / "strategy.md"), rules=house_rules())
     before = f"\n\n## Searched for in vain\n{in_vain}\nChoose fewer and more usual words." if in_vain else ""
     user = briefing(task) + before
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
@@ -156,9 +155,7 @@ async def _fetched(context: AgentContext, urls: list[str]) -> tuple[tuple[Fetche
     return read, {url: reply.trouble for url, reply in zip(urls, replies, strict=True) if reply.is_error}
 
 
-async def _answer(
-    context: AgentContext, task: AgentInput, found: Found, passages: list[Passage], today: str
-) -> ModelReply:
+async def _answer(context: AgentContext, task: AgentInput, found: Found, passages: list[Passage]) -> ModelReply:
     if not task.capable:
         few = told(passages[:3], limit=SMALL_CHARS // 3, total=SMALL_CHARS)
         user = f"{few}\n\nQuestion: {short_briefing(task, limit=400)}"
@@ -172,7 +169,7 @@ async def _answer(
         f"## Trouble\nThe search failed: {found.trouble}" if found.trouble else "",
         f"## Pages that could not be read\n{_unread(found.unread)}" if found.unread else "",
     ]
-    system = fill(read_prompt(HERE / "synthesize.md"), today=today, rules=house_rules())
+    system = fill(read_prompt(HERE / "synthesize.md"), rules=house_rules())
     user = "\n\n".join(part for part in parts if part)
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
