@@ -381,14 +381,13 @@ class Sessions:
             return ""
         try:
             kept = await in_thread(snapshots.find)(owner)
+            not_kept = await in_thread(records.why_not_kept)(owner)
+            if kept is None:
+                return NOT_KEPT.format(why=not_kept) if not_kept else ""
+            names, archive = snapshots.parted(kept)
+            await session.box.unpack(archive)
         except StorageAway as error:
             raise SandboxError("The file storage, which has what was in the sandbox, is away. Try again.") from error
-        not_kept = await in_thread(records.why_not_kept)(owner)
-        if kept is None:
-            return NOT_KEPT.format(why=not_kept) if not_kept else ""
-        names, archive = snapshots.parted(kept)
-        try:
-            await session.box.unpack(archive)
         except SandboxError as error:
             log.warning("sandbox.not_restored", key=owner.key, why=error.message)
             return NOT_RESTORED.format(why=error.message)

@@ -19,10 +19,11 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from agents.sandbox.base import APP, HOME, OUTPUTS
+from agents.sandbox.base import APP, HOME, OUTPUTS, SandboxError
 from agents.sandbox.models import CloseWanted, SandboxSession, SandboxSnapshot
 from agents.sandbox.records import Owner
 from hyperagent.lib.outage import StorageAway, or_undo
+from hyperagent.lib.storage import lacks
 
 log = structlog.get_logger(__name__)
 
@@ -35,6 +36,12 @@ FOLDERS: Final = tuple(
 _NAMED: Final = b"\0names\0"
 # A file whose row is not committed yet is none of the sweep's business.
 GRACE: Final = timedelta(hours=1)
+_MISSING: Final = "its snapshot is gone from the file storage."
+_CHANGED: Final = "its snapshot is not what was kept any more."
+
+
+class SnapshotLost(SandboxError):
+    """What was kept cannot be had any more."""
 
 
 def keep(owner: Owner, archive: bytes) -> None:
@@ -49,22 +56,22 @@ def keep(owner: Owner, archive: bytes) -> None:
 
 
 def find(owner: Owner) -> bytes | None:
-    """None where there is none, or where what is stored is not what was kept. Raises StorageAway."""
+    """None where there is none. Raises SnapshotLost, and StorageAway where it cannot be read just now: it is there, and
+    a box that opened without it would take its place."""
     row = _of(owner).first()
     if row is None:
         return None
     try:
         with default_storage.open(row.stored_as, "rb") as stored:
             archive: bytes = stored.read()
-    except StorageAway:
-        # It is there, and a box that opened without it would take its place.
-        raise
     except OSError as error:
         log.warning("snapshot.unreadable", snapshot=str(row.id), why=str(error))
-        return None
+        if isinstance(error, FileNotFoundError) and lacks(row.stored_as):
+            raise SnapshotLost(_MISSING) from error
+        raise StorageAway(error.errno, "the snapshot cannot be read") from error
     if hashlib.sha256(archive).hexdigest() != row.sha256:
         log.error("snapshot.changed", snapshot=str(row.id))
-        return None
+        raise SnapshotLost(_CHANGED)
     return archive
 
 

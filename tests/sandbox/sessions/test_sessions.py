@@ -1,6 +1,7 @@
 """What becomes of a box over time: idle, full, handed on, kept, forgotten (S203, S204, F22, T30)."""
 
 import asyncio
+import errno
 import gc
 import sys
 import threading
@@ -110,6 +111,51 @@ async def test_a_host_that_is_stopped_keeps_its_boxes_for_the_next_one(people: A
         assert [file.path for file in await again.files()] == [f"{HOME}/notes.txt"]
         assert await (await second.client.box(bob)).files() == ()
     assert [row.ended_because for row in await in_thread(_rows)()] == ["drained"] * 4
+
+
+@pytest.mark.spec("S204")
+@pytest.mark.parametrize("hindrance", [OSError(errno.EMFILE, "Too many open files"), "not mounted"], ids=str)
+async def test_while_what_was_kept_cannot_be_read_no_box_takes_its_place(
+    hosting: Any, people: Any, media: Path, hindrance: OSError | str
+) -> None:
+    from django.core.files.storage import default_storage
+
+    alive = await hosting()
+    alice = await people("alice")
+    await (await alive.client.box(alice)).write(f"{HOME}/notes.txt", b"keep me")
+    await handed_on(alive.client, alice)
+
+    def hindered(*_: Any, **__: Any) -> Any:
+        raise hindrance  # type: ignore[misc]
+
+    with pytest.MonkeyPatch.context() as patch:
+        if isinstance(hindrance, OSError):
+            patch.setattr(default_storage, "open", hindered)
+        else:
+            media.rename(media.with_name("elsewhere"))
+        with pytest.raises(SandboxError, match="The file storage, which has what was in the sandbox, is away"):
+            await alive.client.box(alice)
+    if not isinstance(hindrance, OSError):
+        media.with_name("elsewhere").rename(media)
+    again = await alive.client.box(alice)
+
+    assert await again.read(f"{HOME}/notes.txt", max_bytes=100) == b"keep me"
+
+
+@pytest.mark.spec("S204")
+async def test_whoever_opens_a_box_of_which_the_snapshot_is_gone_is_told(
+    hosting: Any, people: Any, media: Path
+) -> None:
+    alive = await hosting()
+    alice = await people("alice")
+    await (await alive.client.box(alice)).write(f"{HOME}/notes.txt", b"keep me")
+    await handed_on(alive.client, alice)
+    (kept,) = media.rglob("*.tar")
+    kept.unlink()
+
+    box = await alive.client.box(alice)
+
+    assert box.note.endswith("could not be put back: its snapshot is gone from the file storage.")
 
 
 async def test_a_host_that_was_killed_left_rows_which_the_next_one_ends(people: Any, tmp_path: Path) -> None:
@@ -541,7 +587,8 @@ def test_snapshots_are_forgotten_after_their_hours_with_files_that_nobody_knows(
     assert [default_storage.exists(path) for path in (*lies, stray)] == [False, True, True]
     assert len(default_storage.listdir(f"{snapshots.FOLDER}/{alice.pk}")[1]) == 2
     Path(default_storage.path(lies[1])).write_bytes(b"changed")
-    assert snapshots.find(new) is None
+    with pytest.raises(snapshots.SnapshotLost, match="not what was kept"):
+        snapshots.find(new)
     default_storage.delete(stray)
 
 
