@@ -72,6 +72,7 @@ SENTENCES: Final = (
     gettext_noop("If it is a scan, give it with its text recognised."),
     gettext_noop("The file of this document is gone from the storage."),
     gettext_noop("Give it again."),
+    gettext_noop("The machine that reads documents could not read it just now."),
     gettext_noop("It crashed the reader {count} times."),
     gettext_noop("Save the file in another format and give that."),
     gettext_noop("Something went wrong while it was read."),

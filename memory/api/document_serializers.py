@@ -26,7 +26,7 @@ class DocumentSerializer(serializers.Serializer[Any]):
     title = serializers.CharField(allow_blank=True)
     doc_type = serializers.CharField(allow_blank=True, help_text="By content: pdf, docx, md, png and so on.")
     status = serializers.ChoiceField(choices=[(status.value, status.name) for status in DocumentStatus])
-    reason = serializers.CharField(allow_blank=True, help_text="Why it failed.")
+    reason = serializers.CharField(allow_blank=True, help_text="Why it failed, or cannot be read just now.")
     note = serializers.CharField(allow_blank=True, help_text="What of it is missing though it can be used.")
     delay = serializers.CharField(
         allow_blank=True,

@@ -16,6 +16,7 @@ from django.db import transaction
 
 from hyperagent.lib import outage
 from hyperagent.lib.queue import UnknownTask, enqueue, is_stopping
+from hyperagent.lib.storage import lacks
 from memory.embedding.wake import wake
 from memory.ingestion import chunks, content, facts, files, lease, pages
 from memory.ingestion.files import HEAD_BYTES
@@ -35,6 +36,7 @@ SLICE_S: Final = 30.0
 TELL_EVERY_S: Final = 0.4
 NO_TEXT: Final = "There is no text in this file. If it is a scan, give it with its text recognised."
 GONE: Final = "The file of this document is gone from the storage. Give it again."
+HINDERED: Final = "The machine that reads documents could not read it just now. It is tried again."
 CRASHED: Final = f"It crashed the reader {lease.MAX_ATTEMPTS} times. Save the file in another format and give that."
 
 
@@ -61,8 +63,15 @@ def _work_or_fail(document: Document, slice_s: float | None) -> None:
         raise
     except Unreadable as refusal:
         fail(document, refusal.message)
-    except FileNotFoundError:
-        fail(document, GONE)
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) and lacks(document.stored_as):
+            fail(document, GONE)
+            return
+        # Of the machine and not of the file: a full disk, a mount that is away, no more open files.
+        log.warning("document.hindered", document_id=str(document.pk), error=str(error))
+        lease.hand_back(document, HINDERED)
+        tell(document.pk)
+        raise
     except Exception as error:
         if outage.is_outage(error):
             # The sweep finds it when the database is back.
@@ -155,7 +164,6 @@ def _finish(document: Document) -> None:
             document,
             DocumentStatus.EMBEDDING,
             description=facts.description_of(sample, title=document.title),
-            reason="",
         )
         wake()
         _have_described(document.pk)

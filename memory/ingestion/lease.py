@@ -64,6 +64,14 @@ def give_back(document: Document) -> None:
     _change(document, {}, lease_until=None)
 
 
+def hand_back(document: Document, reason: str) -> None:
+    """Of whoever could not work on it, through no fault of its own: that was no attempt, and the sweep finds it.
+    `reason`: told until there is progress. Raises Lost."""
+    held = Document.objects.filter(pk=document.pk, epoch=document.epoch, status=document.status)
+    if not held.update(attempts=F("attempts") - 1, reason=reason, lease_until=None, updated_at=Now()):
+        raise Lost
+
+
 def _move(document: Document, status: DocumentStatus, columns: dict[str, Any], *, lease_until: Any) -> None:
     before = DocumentStatus(document.status)
     if status not in MOVES[before]:
@@ -72,8 +80,9 @@ def _move(document: Document, status: DocumentStatus, columns: dict[str, Any], *
 
 
 def _change(document: Document, columns: dict[str, Any], *, lease_until: Any) -> None:
+    columns = {"reason": "", **columns}
     held = Document.objects.filter(pk=document.pk, epoch=document.epoch, status=document.status)
-    # Whatever is written is progress: only attempts without any are counted.
+    # Whatever is written is progress: only attempts without any are counted, and nothing hinders it any more.
     if not held.update(**columns, attempts=0, lease_until=lease_until, updated_at=Now()):
         raise Lost
     for name, value in columns.items():

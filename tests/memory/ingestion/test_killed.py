@@ -1,5 +1,6 @@
 """The death of whoever reads a document, at every one of their statements; and documents that go in the middle."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
+from django.core.files.storage import default_storage
 from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -18,7 +20,7 @@ from hyperagent.lib.conf import BASE_DIR
 from memory.actions import documents
 from memory.embedding import waiting
 from memory.embedding.model import LOCAL
-from memory.ingestion import content, driver, lease, sweeping
+from memory.ingestion import content, driver, files, lease, sweeping
 from memory.kinds import UNFINISHED, DocumentStatus
 from memory.models import Document, Vector
 from memory.reading.values import Unreadable
@@ -115,6 +117,56 @@ def test_a_document_that_kills_its_reader_three_times_is_given_up(alice: Any, fa
     assert document.status == DocumentStatus.FAILED
     assert "crashed the reader 3 times" in document.reason
     assert rows_left(document.pk) == {}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "hindrance",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        FileNotFoundError(errno.ENOENT, "No usable temporary directory found"),
+        "the disk is not mounted",
+    ],
+    ids=["full", "no folder for copies", "not mounted"],
+)
+def test_a_document_that_a_machine_cannot_read_just_now_is_read_later(
+    alice: Any, media: Path, monkeypatch: pytest.MonkeyPatch, hindrance: OSError | str
+) -> None:
+    document = uploaded(alice, LONG)
+
+    def hindered(stored_as: str) -> Any:
+        assert isinstance(hindrance, OSError)
+        raise hindrance
+
+    with monkeypatch.context() as patch:
+        if isinstance(hindrance, OSError):
+            patch.setattr(files, "on_this_disk", hindered)
+        else:
+            media.rename(media.with_name("elsewhere"))
+        for _ in range(lease.MAX_ATTEMPTS + 1):
+            with pytest.raises(OSError, match=r"No |not there|in the storage"):
+                driver.ingest(document.pk)
+        document.refresh_from_db()
+        waits = (document.status, document.reason, document.lease_until)
+        if not isinstance(hindrance, OSError):
+            media.with_name("elsewhere").rename(media)
+    driver.ingest(document.pk)
+    document.refresh_from_db()
+
+    assert waits[0] in UNFINISHED
+    assert waits[1:] == (driver.HINDERED, None)
+    assert (document.status, document.reason) == (DocumentStatus.EMBEDDING, "")
+
+
+@pytest.mark.django_db
+def test_a_document_of_which_the_file_is_gone_says_so(alice: Any, media: Path) -> None:
+    document = uploaded(alice, LONG)
+    default_storage.delete(document.stored_as)
+
+    driver.ingest(document.pk)
+
+    document.refresh_from_db()
+    assert (document.status, document.reason) == (DocumentStatus.FAILED, driver.GONE)
 
 
 @pytest.mark.django_db
