@@ -10,6 +10,7 @@ from uuid import UUID
 from agents.runtime.driven import About
 from agents.sandbox.base import HOME
 from agents.tools.passages import with_passage
+from agents.tools.providers import FileChanged
 from agents.tools.tool import ToolError
 from agents.tools.values import FileText, StoredFile
 from hyperagent.lib.refusals import NotThere, Refused
@@ -37,6 +38,9 @@ class OwnFiles:
         self, about: About, *, scope: str = "conversation", prefix: str = ""
     ) -> tuple[StoredFile, ...]:
         return await in_thread(_told)(_listed, about, scope, prefix)
+
+    async def standing(self, about: About, path: str, *, scope: str = "conversation") -> StoredFile | None:
+        return await in_thread(_told)(_standing, about, scope, path)
 
     async def read_file(self, about: About, path: str, *, scope: str = "conversation") -> FileText:
         return await in_thread(_told)(_read_text, about, scope, path)
@@ -77,8 +81,11 @@ class OwnFiles:
         scope: str = "conversation",
         by: str = "",
         key: str = "",
+        expected: str | None = None,
     ) -> StoredFile:
-        return await in_thread(_told)(_written, about, scope, path, content, media_type=media_type, by=by, key=key)
+        return await in_thread(_told)(
+            _written, about, scope, path, content, media_type=media_type, by=by, key=key, expected=expected
+        )
 
 
 def place_of(about: About, scope: str) -> Place:
@@ -117,6 +124,8 @@ def _told(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """What is refused, in words for a model."""
     try:
         return function(*args, **kwargs)
+    except Changed as changed:
+        raise FileChanged(changed.message) from None
     except Refused as refusal:
         raise ToolError(refusal.message) from None
 
@@ -124,6 +133,15 @@ def _told(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 def _listed(about: About, scope: str, prefix: str) -> tuple[StoredFile, ...]:
     place = place_of(about, scope)
     return tuple(_stored(place, facts) for facts in files.listed(asker(about), place, within(prefix)))
+
+
+def _standing(about: About, scope: str, path: str) -> StoredFile | None:
+    place = place_of(about, scope)
+    try:
+        facts, _ = files.found(asker(about), place, within(path))
+    except NotThere:
+        return None
+    return _stored(place, facts)
 
 
 def _read_bytes(about: About, scope: str, path: str) -> bytes:
@@ -164,7 +182,15 @@ def _found(about: About, place: Place, path: str, *, most_bytes: int | None = No
 
 
 def _written(
-    about: About, scope: str, path: str, content: bytes, *, media_type: str = "", by: str, key: str
+    about: About,
+    scope: str,
+    path: str,
+    content: bytes,
+    *,
+    media_type: str = "",
+    by: str,
+    key: str,
+    expected: str | None = None,
 ) -> StoredFile:
     place = place_of(about, scope)
     facts = files.write(
@@ -176,6 +202,7 @@ def _written(
         by=by,
         execution_id=about.execution_id,
         effect_key=key,
+        expected=expected,
     )
     return _stored(place, facts)
 

@@ -270,11 +270,18 @@ class Images(Protocol):
         as for pages. `provider`: the only one that may see it, where a person chose one."""
 
 
+class FileChanged(ToolError):
+    """Something else stands there than what was meant; nothing was written."""
+
+
 class Workspace(Protocol):
     """Files that agents, sandbox and page share. A scope is the user, a project or the conversation (S81). `by` is the
     agent or tool that writes, `key` the idempotency key of its call."""
 
     async def list_files(self, about: About, *, scope: str, prefix: str) -> tuple[StoredFile, ...]: ...
+
+    async def standing(self, about: About, path: str, *, scope: str = "conversation") -> StoredFile | None:
+        """What would be replaced by a file that is written to this path, however that is spelled."""
 
     async def read_file(self, about: About, path: str, *, scope: str) -> FileText:
         """The whole text."""
@@ -310,8 +317,10 @@ class Workspace(Protocol):
         scope: str = "conversation",
         by: str = "",
         key: str = "",
+        expected: str | None = None,
     ) -> StoredFile:
-        """`media_type`: where the path's ending does not tell it."""
+        """`media_type`: where the path's ending does not tell it. `expected`: the mark of what is to be replaced, empty
+        if nothing is; where something else stands there it raises FileChanged."""
 
 
 class Connections(Protocol):

@@ -146,6 +146,11 @@ class StoredFile(Value):
     scope_id: str | None = None
     sha256: Annotated[str, Field(exclude=True, repr=False)] = ""
 
+    @property
+    def mark(self) -> str:
+        """What is another one whenever something else stands there, as `memory.workspaces.files.mark_of`."""
+        return f"{self.version}-{self.sha256}"
+
 
 FILE_CHARS: Final = 400_000
 """Of a text that a tool puts into the sandbox as a file."""

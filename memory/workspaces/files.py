@@ -6,6 +6,7 @@ makes the rows. Whoever dies in between leaves bytes without a row, which the sw
 
 import hashlib
 import io
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -129,7 +130,7 @@ def listed(user_id: UUID, place: Place, prefix: str = "") -> list[FileFacts]:
 def standing(place: Place, prefix: str = "") -> "QuerySet[WorkspaceFile]":
     """For callers that have asked for the rights."""
     there = WorkspaceFile.objects.at(place.scope, place.scope_id).standing()
-    return there.filter(path__startswith=clean_text(prefix))
+    return there.filter(path__startswith=unicodedata.normalize("NFC", clean_text(prefix)))
 
 
 def stands_by_others(user_id: UUID, place: Place, path: str, runs: Sequence[UUID]) -> bool:

@@ -12,7 +12,7 @@ from agents.runtime.context import AgentContext
 from agents.runtime.driven import About
 from agents.tools.arguments import Refusal
 from agents.tools.checks import Checks, Request
-from agents.tools.providers import OriginalFile, Providers
+from agents.tools.providers import FileChanged, OriginalFile, Providers
 from agents.tools.tool import ToolError
 from agents.tools.values import (
     AppInstalled,
@@ -339,6 +339,9 @@ class FakeWorkspace:
         found = sorted(path for path in self.files if path.startswith(prefix))
         return tuple(self._stored(path) for path in found)
 
+    async def standing(self, about: About, path: str, *, scope: str = "conversation") -> StoredFile | None:
+        return self._stored(path) if path in self.files else None
+
     async def read_file(self, about: About, path: str, *, scope: str) -> FileText:
         if path not in self.files:
             raise ToolError(f"There is no file {path}.")
@@ -386,7 +389,11 @@ class FakeWorkspace:
         scope: str = "conversation",
         by: str = "",
         key: str = "",
+        expected: str | None = None,
     ) -> StoredFile:
+        there = await self.standing(about, path)
+        if expected not in (None, there.mark if there else ""):
+            raise FileChanged("The file has changed meanwhile.")
         return await self.write_file(about, path, content.decode("latin-1"), scope=scope, by=by, key=key)
 
     def _stored(self, path: str) -> StoredFile:

@@ -11,7 +11,7 @@ from agents.mail.attachment_text import text_of_attachment
 from agents.mail.files import AttachedFile, safe_name
 from agents.tools.catalogue.code_tools import updated
 from agents.tools.catalogue.mail_tools import MAIL, Account, MessageId
-from agents.tools.free_names import free_name
+from agents.tools.free_names import free_name, put_beside
 from agents.tools.tool import Call, Reply, Sends, ToolError, tool
 
 EXCERPT_CHARS = 300
@@ -40,8 +40,10 @@ async def read_attachment(call: Call, message_id: MessageId, attachment: Number 
 
 async def _is_saved(call: Call, *, message_id: str, attachment: int, path: str, account: str, **_: Any) -> bool | None:
     file = await call.providers.mailbox.attachment(call.about, message_id, attachment, account=account)
+    workspace = call.providers.workspace
     try:
-        return await call.providers.workspace.read_bytes(call.about, await _path(call, path, file)) == file.content
+        saved_as = path or await free_name(workspace, call.about, _beside(file), file.content)
+        return await workspace.read_bytes(call.about, saved_as) == file.content
     except ToolError:
         return False
 
@@ -73,15 +75,16 @@ async def save_attachment(
     """Saves an attachment among the files of this conversation, for code and other agents to work with. Without a path
     it lies beside others of its name; what has the path that is given is replaced."""
     file = await call.providers.mailbox.attachment(call.about, message_id, attachment, account=account)
-    stored = await call.providers.workspace.write_bytes(
-        call.about, await _path(call, path, file), file.content, file.media_type, key=call.key
-    )
+    workspace = call.providers.workspace
+    if path:
+        stored = await workspace.write_bytes(call.about, path, file.content, file.media_type, key=call.key)
+    else:
+        stored = await put_beside(workspace, call.about, _beside(file), file.content, file.media_type, key=call.key)
     call.emit(updated(stored))
     data = {"action": "save_attachment", "file": stored, "name": safe_name(file.name)}
     return Reply(content=f"{stored.path} was saved ({stored.size_bytes:,} bytes).", data=data)
 
 
-async def _path(call: Call, path: str, file: AttachedFile) -> str:
+def _beside(file: AttachedFile) -> str:
     """Strangers name what they attach, and many name it alike."""
-    beside = f"{FOLDER}/{safe_name(file.name)}"
-    return path or await free_name(call.providers.workspace, call.about, beside, file.content)
+    return f"{FOLDER}/{safe_name(file.name)}"

@@ -1,5 +1,6 @@
 """Documents and files of other scopes as the files that they are, put where programs find them (S81)."""
 
+import unicodedata
 from typing import Annotated, Any, Final, Literal
 
 from django.utils.translation.trans_null import gettext_noop
@@ -85,7 +86,7 @@ async def use_file(
 
 def file_name(filename: str) -> str:
     """The last part of a document's name, as a file in a folder may be called."""
-    last = clean_text(filename).replace("\\", "/").rsplit("/", 1)[-1]
+    last = unicodedata.normalize("NFC", clean_text(filename)).replace("\\", "/").rsplit("/", 1)[-1]
     seen = "".join(sign for sign in last if sign.isprintable()).strip().lstrip(".")
     return fitted(seen) or "document"
 

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -12,6 +12,8 @@ from asgiref.sync import sync_to_async
 from agents.pipeline.todo_file import PATH as TODO
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import About
+from agents.tools.catalogue.original_tools import file_name
+from agents.tools.free_names import put_beside
 from agents.tools.gateway import Gateway
 from agents.tools.providers import Providers
 from agents.tools.tool import ToolError
@@ -290,3 +292,58 @@ async def test_in_a_real_run_the_chat_agent_keeps_an_answer_as_a_file(
     ]
     assert (await sync_to_async(files.read)(alice.pk, here, "notes.md"))[1] == b"# Notes"
     assert await sync_to_async(files.listed)(charlie.pk, Place(Scope.USER, charlie.pk)) == []
+
+
+class AtOnce(OwnFiles):
+    """Two who look at the same moment what stands there, and write then."""
+
+    def __init__(self) -> None:
+        self.both_look = asyncio.Barrier(2)
+        self.looks = 0
+
+    async def standing(self, about: About, path: str, *, scope: str = "conversation") -> Any:
+        found = await super().standing(about, path, scope=scope)
+        self.looks += 1
+        if self.looks <= 2:
+            await self.both_look.wait()
+        return found
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [(b"two", {"sales.csv", "sales-2.csv"}), (b"one", {"sales.csv"})],
+    ids=["two files", "the same one"],
+)
+async def test_what_two_put_beside_at_once_takes_the_place_of_nothing(
+    alice: Any, places: Places, second: bytes, expected: set[str]
+) -> None:
+    about = About(uuid4(), user_id=alice.pk, conversation_id=places["conversation"].scope_id)
+    workspace = AtOnce()
+
+    stored = await asyncio.gather(
+        *(put_beside(workspace, about, "sales.csv", content, by="data") for content in (b"one", second))
+    )
+
+    assert {file.path for file in stored} == expected
+    found = [await workspace.read_bytes(about, file.path) for file in stored]
+    assert found == [b"one", second]
+
+
+async def test_a_name_that_is_decomposed_as_on_a_mac_is_that_of_the_file_that_is_there(
+    alice: Any, places: Places
+) -> None:
+    about = About(uuid4(), user_id=alice.pk, conversation_id=places["conversation"].scope_id)
+    later = About(uuid4(), user_id=alice.pk, conversation_id=places["conversation"].scope_id)
+    workspace, name = OwnFiles(), "mail/U\u0308bersicht.pdf"
+
+    first = await put_beside(workspace, about, name, b"one")
+    same = await put_beside(workspace, about, name, b"one")
+    second = await put_beside(workspace, about, name, b"two")
+    own = await put_beside(workspace, later, name, b"three", only_over=[later.execution_id])
+    listed = await workspace.list_files(about, prefix="mail/U\u0308ber")
+
+    paths = [f"mail/\u00dcbersicht{number}.pdf" for number in ("", "-2", "-3")]
+    assert (first.path, same.path, second.path, own.path) == (paths[0], paths[0], paths[1], paths[2])
+    assert {file.path for file in listed} == set(paths)
+    assert await workspace.read_bytes(about, paths[0]) == b"one"
+    assert file_name("U\u0308bersicht.csv") == "\u00dcbersicht.csv"
