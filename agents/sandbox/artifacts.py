@@ -14,9 +14,9 @@ from django.db import DatabaseError
 from agents.pipeline.handoffs import ARTIFACT_PATTERNS, MAX_ARTIFACTS, MAX_ARTIFACTS_MB, File, select_artifacts
 from agents.runtime.driven import About
 from agents.sandbox.base import HOME, BoxGone, Command, SandboxError
-from agents.sandbox.comparing import GIVEN_FOR, in_home, is_kept
+from agents.sandbox.comparing import GIVEN_FOR, VERSION_OF, in_home, is_kept
 from agents.sandbox.host.client import HostedBox
-from agents.tools.providers import Workspace
+from agents.tools.providers import FileChanged, Workspace
 from agents.tools.tool import ToolError
 from agents.tools.values import Artifacts, StoredFile
 from hyperagent.lib.text import clean_text
@@ -36,8 +36,8 @@ async def collect_artifacts(
     max_size_mb: float = MAX_ARTIFACTS_MB,
     only_over: Sequence[UUID] | None = None,
 ) -> Artifacts:
-    """Those that were changed last come first. `only_over`: a file that none of these runs wrote goes along as the
-    workspace has it; None: any is replaced. Raises SandboxError."""
+    """Those that were changed last come first. What is another in the workspace than the box had goes along as it is
+    there; `only_over`: so does a file that none of these runs wrote; None: any. Raises SandboxError."""
     files = [file for file in await box.files() if is_kept(in_home(file))]
     files.sort(key=lambda file: (-file.changed_ns, file.path))
     found = select_artifacts(
@@ -45,9 +45,11 @@ async def collect_artifacts(
     )
     kept: list[StoredFile] = []
     left_out = [f"{one.path} ({one.why})" for one in found.left_out]
+    had = await box.remembered()
     for file in found.chosen:
+        mark = had.get(f"{VERSION_OF}{file.path}") or ""
         try:
-            kept.append(await _kept(box, about, workspace, file, only_over=only_over))
+            kept.append(await _kept(box, about, workspace, file, instead_of=mark, only_over=only_over))
         except BoxGone:
             raise
         except (SandboxError, ToolError, DatabaseError, OSError) as error:
@@ -103,11 +105,20 @@ async def clear_given(box: HostedBox, execution_id: UUID) -> None:
 
 
 async def _kept(
-    box: HostedBox, about: About, workspace: Workspace, file: File, *, only_over: Sequence[UUID] | None
+    box: HostedBox,
+    about: About,
+    workspace: Workspace,
+    file: File,
+    *,
+    instead_of: str,
+    only_over: Sequence[UUID] | None,
 ) -> StoredFile:
     if about.user_id is None or about.conversation_id is None:
         return StoredFile(path=clean_text(file.path), size_bytes=file.size_bytes)
     if only_over is not None and await workspace.stood_before(about, file.path, scope="conversation", runs=only_over):
         return StoredFile(path=clean_text(file.path), size_bytes=file.size_bytes)
     content = await box.read(f"{HOME}/{file.path}", max_bytes=_MOST_BYTES)
-    return await workspace.write_bytes(about, file.path, content, by="handoff")
+    try:
+        return await workspace.write_bytes(about, file.path, content, by="handoff", expected=instead_of)
+    except FileChanged:
+        return StoredFile(path=clean_text(file.path), size_bytes=file.size_bytes)

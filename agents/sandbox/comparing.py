@@ -25,6 +25,10 @@ as the run's checklist, a program may read."""
 _NAMED: Final = 5
 REMOVED: Final = "These files were removed from the workspace as well, where its bin keeps them for some days"
 NOT_REPLACED: Final = "This run has read text of others and did not write these files itself, so they were not replaced"
+CHANGED_MEANWHILE: Final = (
+    "These files are not what the program had: they were changed in the workspace meanwhile, or could not be put into "
+    "the sandbox, so they were not replaced"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +62,13 @@ def is_kept(path: str) -> bool:
     return not any(part.startswith(".") or part in LEFT_BEHIND for part in parts)
 
 
-def mark_of(file: StoredFile) -> str:
-    """What is another one whenever something else stands there. The number alone is not: the first file of a path and
-    one that takes its name when it is gone both begin at 1."""
-    return f"{file.version} {file.sha256}"
-
-
 def newer(files: Iterable[StoredFile], marks: Mapping[str, str | None]) -> Incoming:
     """The files of a workspace that a box does not have as they are. `marks`: by path, of those that it got before."""
     chosen: list[StoredFile] = []
     left_out: list[LeftOut] = []
     room = MOST_BYTES_IN
     for file in files:
-        if marks.get(file.path) == mark_of(file) or file.path.startswith(f"{SEEN_OF_BROWSER}/"):
+        if marks.get(file.path) == file.mark or file.path.startswith(f"{SEEN_OF_BROWSER}/"):
             continue
         if file.size_bytes > room:
             left_out.append(LeftOut(file.path, f"with it there would be more than {MOST_BYTES_IN:,} bytes"))
@@ -138,10 +136,10 @@ def told_of(left_out: Sequence[LeftOut], *, beginning: str) -> str:
     return f"{beginning}: {named}{more}."
 
 
-def told_beside(beside: Mapping[str, str]) -> str:
+def told_beside(beside: Mapping[str, str], *, beginning: str) -> str:
     """For the model: which files stayed as they were, and under which name is what the program made of them."""
     if not beside:
         return ""
     named = "; ".join(f"{path} (what the program wrote is {name})" for path, name in list(beside.items())[:_NAMED])
     more = f"; and {len(beside) - _NAMED:,} more" if len(beside) > _NAMED else ""
-    return f"{NOT_REPLACED}: {named}{more}."
+    return f"{beginning}: {named}{more}."

@@ -4,6 +4,7 @@ it removed goes from the workspace, too.
 The workspace is what people see and what stays. Which version of which file lies in a box, the host remembers.
 """
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -15,15 +16,16 @@ from django.db import DatabaseError
 from agents.runtime.driven import About
 from agents.sandbox.base import HOME, BoxFile, BoxGone, Command, SandboxError
 from agents.sandbox.comparing import (
+    CHANGED_MEANWHILE,
     GIVEN_FOR,
     MOST_FILE_BYTES,
     MOST_REMOVED,
+    NOT_REPLACED,
     VERSION_OF,
     LeftOut,
     changed,
     gone,
     in_home,
-    mark_of,
     newer,
     removed,
     told_beside,
@@ -35,6 +37,7 @@ from agents.tools.free_names import put_beside
 from agents.tools.providers import Workspace
 from agents.tools.tool import ToolError
 from agents.tools.values import StoredFile
+from agents.workspace import within
 from hyperagent.lib.text import clean_text
 
 log = structlog.get_logger(__name__)
@@ -96,15 +99,17 @@ async def take_files(
     asked: str = "",
     has_ended: bool = False,
 ) -> Taken:
-    """What is new or other than before goes into the workspace. Raises nothing but BoxGone: a program that has run has
-    run, whatever becomes of its files.
+    """What is new or other than before goes into the workspace; what is another there than the box had stays as it is,
+    and what the program made goes beside it. Raises nothing but BoxGone: a program that has run has run, whatever
+    becomes of its files.
 
-    `only_over`: a file that none of these runs wrote stays as it is, and what the program made of it goes beside it;
-    None: any is replaced. `asked`: the path of which a person was asked, which may be replaced. `has_ended`: it was a
-    program, and is not run again from its beginning, so what it removed goes from the workspace, too.
+    `only_over`: so does a file that none of these runs wrote; None: any may be replaced. `asked`: the path of which a
+    person was asked, which may be replaced. `has_ended`: it was a program, and is not run again from its beginning, so
+    what it removed goes from the workspace, too.
     """
     try:
         after = await box.files()
+        had = await box.remembered()
         found = changed(before.files, after)
     except BoxGone:
         raise
@@ -112,41 +117,86 @@ async def take_files(
         return Taken(note=f"{NOT_KEPT}: {error.message}")
     if not _has_workspace(about):
         return Taken(paths=tuple(clean_text(in_home(file)) for file in found.chosen))
-    stored: list[StoredFile] = []
-    beside: dict[str, str] = {}
-    left_out = list(found.left_out)
-    for file in found.chosen:
-        path = in_home(file)
-        over = None if path == asked else only_over
-        try:
-            kept = await _take(box, about, workspace, file, by=by, only_over=over)
-        except BoxGone:
-            raise
-        except (SandboxError, ToolError, DatabaseError, OSError) as error:
-            left_out.append(LeftOut(path, _why(error)))
-            continue
-        stored.append(kept)
-        if over is not None and kept.path != path:
-            beside[path] = kept.path
-    # What was stored beside a file does not lie in the box under that name, and the file itself is another there: both
-    # are put there anew.
-    own = [file for file in stored if file.path not in beside.values()]
-    marks = {f"{VERSION_OF}{file.path}": mark_of(file) for file in own}
-    # What came along with a handoff and was made anew is the workspace's, like any.
-    forgotten = (*(f"{VERSION_OF}{path}" for path in beside), *(f"{GIVEN_FOR}{file.path}" for file in own))
-    await box.remember({**marks, **dict.fromkeys(forgotten)})
+    kept = await _stored(box, about, workspace, found.chosen, had, by=by, only_over=only_over, asked=asked)
+    await box.remember(kept.marks)
     gone_with_it: Sequence[StoredFile] = ()
     stay: Sequence[LeftOut] = ()
     if has_ended:
         gone_with_it, stay = await _removed(box, about, workspace, before=before, after=after, only_over=only_over)
-    paths = (*(file.path for file in stored), *(clean_text(one.path) for one in left_out))
+    left_out = (*found.left_out, *kept.left_out)
+    paths = (*(file.path for file in kept.files.values()), *(clean_text(one.path) for one in left_out))
     note = joined(
-        told_beside(beside),
+        told_beside(kept.not_ours, beginning=NOT_REPLACED),
+        told_beside(kept.overtaken, beginning=CHANGED_MEANWHILE),
         told_of(left_out, beginning=NOT_KEPT),
         told_removed([file.path for file in gone_with_it]),
         told_of(stay, beginning=NOT_REMOVED),
     )
-    return Taken(tuple(stored), paths, clean_text(note), beside, tuple(gone_with_it))
+    return Taken(tuple(kept.files.values()), paths, clean_text(note), kept.renamed, tuple(gone_with_it))
+
+
+@dataclass(slots=True)
+class _Kept:
+    """`files`: as the workspace has them, by their paths in the box. `not_ours`, `overtaken`: the names of those that
+    were put beside what stands there, by why it stays."""
+
+    files: dict[str, StoredFile] = field(default_factory=dict)
+    not_ours: dict[str, str] = field(default_factory=dict)
+    overtaken: dict[str, str] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        return {path: stored.path for path, stored in self.files.items() if stored.path != path}
+
+    @property
+    def marks(self) -> dict[str, str | None]:
+        """For the host to remember. What has another name in the workspace does not lie in the box under that name, and
+        what has its own name there is another file: both are put there anew. What came along with a handoff and was
+        made anew is the workspace's, like any."""
+        renamed = self.renamed
+        own = [file for file in self.files.values() if file.path not in renamed.values()]
+        forgotten = (*(f"{VERSION_OF}{path}" for path in renamed), *(f"{GIVEN_FOR}{file.path}" for file in own))
+        return {**{f"{VERSION_OF}{file.path}": file.mark for file in own}, **dict.fromkeys(forgotten)}
+
+
+async def _stored(
+    box: HostedBox,
+    about: About,
+    workspace: Workspace,
+    files: Sequence[BoxFile],
+    had: Mapping[str, str | None],
+    *,
+    by: str,
+    only_over: Sequence[UUID] | None,
+    asked: str,
+) -> _Kept:
+    """`had`: what the host remembered of the box. Raises nothing but BoxGone."""
+    kept = _Kept()
+    for file in files:
+        path = in_home(file)
+        name = unicodedata.normalize("NFC", within(path))
+        mark = had.get(f"{VERSION_OF}{name}") or ""
+        over = None if path == asked else only_over
+        try:
+            stored = await put_beside(
+                workspace,
+                about,
+                name,
+                await box.read(file.path, max_bytes=MOST_FILE_BYTES),
+                by=by,
+                instead_of=mark if over is None else "",
+                only_over=over or (),
+            )
+        except BoxGone:
+            raise
+        except (SandboxError, ToolError, DatabaseError, OSError) as error:
+            kept.left_out.append(LeftOut(path, _why(error)))
+            continue
+        kept.files[path] = stored
+        if stored.path != name:
+            (kept.overtaken if over is None else kept.not_ours)[path] = stored.path
+    return kept
 
 
 async def _removed(
@@ -174,7 +224,7 @@ async def _removed(
         return went, stay
     for path in paths:
         file = standing.get(path)
-        if file is None or mark_of(file) != marks[path]:
+        if file is None or file.mark != marks[path]:
             continue
         try:
             if len(went) >= MOST_REMOVED:
@@ -220,7 +270,7 @@ async def _put_newer(box: HostedBox, about: About, workspace: Workspace) -> str:
         except SandboxError as error:
             left_out.append(LeftOut(file.path, error.message))
             continue
-        await box.remember({f"{VERSION_OF}{file.path}": mark_of(file)})
+        await box.remember({f"{VERSION_OF}{file.path}": file.mark})
     return told_of(left_out, beginning=NOT_PUT)
 
 
@@ -237,21 +287,6 @@ async def _take_away(box: HostedBox, paths: Sequence[str]) -> None:
         raise
     except SandboxError as error:
         log.warning("sandbox.not_taken_away", why=error.message)
-
-
-async def _take(
-    box: HostedBox,
-    about: About,
-    workspace: Workspace,
-    file: BoxFile,
-    *,
-    by: str,
-    only_over: Sequence[UUID] | None,
-) -> StoredFile:
-    content = await box.read(file.path, max_bytes=MOST_FILE_BYTES)
-    if only_over is None:
-        return await workspace.write_bytes(about, in_home(file), content, by=by)
-    return await put_beside(workspace, about, in_home(file), content, by=by, only_over=only_over)
 
 
 def _has_workspace(about: About) -> bool:

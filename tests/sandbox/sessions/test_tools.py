@@ -184,6 +184,51 @@ async def test_what_somebody_wrote_while_a_program_removed_it_stays(working: Any
     assert after.stdout == "two\n"
 
 
+async def test_what_somebody_changed_while_a_program_worked_on_it_is_not_replaced(working: Any) -> None:
+    alice = await working("alice")
+    await alice.workspace.write_file(alice.about, "budget.csv", "one")
+    running = asyncio.create_task(
+        alice.runs(
+            "import os, time\nfound = open('budget.csv').read()\nopen('has-read.txt', 'w').close()\n"
+            "while not os.path.exists('go.txt'): time.sleep(0.01)\nopen('budget.csv', 'w').write(found + ' summed up')"
+        )
+    )
+    async with asyncio.timeout(20):
+        while not (found := await alice.client.existing(alice.about.user_id, alice.about.conversation_id)):
+            await asyncio.sleep(0.02)
+        while f"{HOME}/has-read.txt" not in {file.path for file in await found.files()}:
+            await asyncio.sleep(0.02)
+    await alice.workspace.write_file(alice.about, "budget.csv", "corrected")
+    await found.write(f"{HOME}/go.txt", b"")
+
+    run = await running
+    there = await _workspace(alice)
+    after = await alice.runs("print(open('budget.csv').read(), open('budget-2.csv').read())")
+    await alice.runs("open('budget.csv', 'w').write('again')")
+
+    assert (there["budget.csv"], there["budget-2.csv"]) == (b"corrected", b"one summed up")
+    assert "changed in the workspace meanwhile" in run.note
+    assert "budget.csv (what the program wrote is budget-2.csv)" in run.note
+    assert "budget-2.csv" in run.created_files
+    assert after.stdout == "corrected one summed up\n"
+    assert (await _workspace(alice))["budget.csv"] == b"again"
+
+
+async def test_a_file_that_a_program_names_as_on_a_mac_is_found_by_the_name_that_is_told(working: Any) -> None:
+    alice = await working("alice")
+
+    run = await alice.runs("open('Mu\u0308ller.csv', 'w').write('one')")
+    told = await alice.runs("print(open('M\u00fcller.csv').read())")
+    await alice.runs("open('Mu\u0308ller.csv', 'w').write('two')")
+    after = await alice.runs("print(open('M\u00fcller.csv').read())")
+    written = await alice.file("write", "O\u0308l.txt", "x")
+
+    assert (run.created_files, run.note) == (("M\u00fcller.csv",), "")
+    assert (told.stdout, after.stdout) == ("one\n", "two\n")
+    assert await _workspace(alice) == {"M\u00fcller.csv": b"two", "\u00d6l.txt": b"x"}
+    assert (written.path, written.version) == ("\u00d6l.txt", 1)
+
+
 async def test_a_run_that_has_read_text_of_others_removes_only_what_it_wrote_itself(working: Any) -> None:
     alice = await working("alice")
     await alice.workspace.write_file(replace(alice.about, execution_id=uuid4()), "hers.txt", "hers")
@@ -536,6 +581,21 @@ async def test_in_a_run_that_has_read_others_a_program_replaces_no_file_that_was
     assert [event.path for event in alice.told("workspace_update")][:2] == ["mine-2.md", "new.md"]
     assert told.stdout == "hers OVERWRITTEN\n"
     assert await _workspace(alice) == {"mine.md": b"hers", "other.md": b"hers", "mine-2.md": b"two", "new.md": b"two"}
+
+
+@pytest.mark.threat("T16")
+async def test_in_a_run_that_has_read_others_no_other_spelling_of_a_name_replaces_a_file_either(working: Any) -> None:
+    alice = await _in_a_later_run_that_reads_others(working)
+    await alice.workspace.write_file(replace(alice.about, execution_id=uuid4()), "\u00fc.md", "hers")
+
+    run = await alice.runs(
+        "import os; os.mkdir('~')\nfor name in ('u\u0308.md', '~/mine.md'): open(name, 'w').write('OVERWRITTEN')"
+    )
+
+    there = await _workspace(alice)
+    assert (there["\u00fc.md"], there["mine.md"]) == (b"hers", b"hers")
+    assert (there["\u00fc-2.md"], there["mine-2.md"]) == (b"OVERWRITTEN", b"OVERWRITTEN")
+    assert "were not replaced" in run.note
 
 
 @pytest.mark.threat("T16")
