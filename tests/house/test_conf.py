@@ -75,6 +75,37 @@ def test_a_secret_that_cannot_be_read_is_named_but_not_shown(name: str, value: s
 
 
 @pytest.mark.parametrize(
+    "name", [field.alias for field in conf.Config.model_fields.values() if "://" in (field.description or "")]
+)
+@pytest.mark.parametrize(
+    "address", ["https://me:hunter2@x", "grpc://me:hunt/er2@x", "me:hunter2@x", "grpc://hunter2@x"]
+)
+def test_the_password_of_an_address_that_is_refused_is_not_shown(name: str, address: str) -> None:
+    told = ""
+    try:
+        conf.load({**GOOD, name: address})
+    except conf.BadConfig as refused:
+        told = refused.text()
+
+    assert told or address == "https://me:hunter2@x", "else it is no address that could be meant"
+    assert "er2" not in told
+
+
+@pytest.mark.parametrize("name", ["SEARXNG_URL", "TAVILY_BASE_URL", "OIDC_ISSUER", "AUDIT_LOG_STREAM"])
+def test_where_no_password_may_stand_it_is_said(name: str) -> None:
+    text = problems_of({**GOOD, name: "https://me:hunter2@x"})
+
+    assert f"{name}='https://***@x' is not allowed" in text
+    assert "without user and password" in text
+
+
+def test_a_password_within_an_address_is_a_secret_whatever_its_variable_is_called() -> None:
+    env = {"OTEL_EXPORTER_OTLP_ENDPOINT": "https://me:hunter%2322@collector:4318", "ELSEWHERE": "http://[no address"}
+
+    assert {"hunter%2322", "hunter#22"} <= set(conf.secrets_in(env))
+
+
+@pytest.mark.parametrize(
     "address",
     ["smtp://mail", "smtp+tls://u%40x.org:p%23%2F@mail.example.org:587", "smtps://[::1]:465", "consolemail://"],
 )

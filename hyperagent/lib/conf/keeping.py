@@ -32,7 +32,9 @@ class Keeping(Topic):
         0, alias="AUDIT_RETENTION_DAYS", ge=0, le=36_500, description="days that the audit log is kept, 0 for ever"
     )
     audit_log_stream: str = Field(
-        "", alias="AUDIT_LOG_STREAM", description="stdout, or http(s)://host[:port][/path] that takes signed posts"
+        "",
+        alias="AUDIT_LOG_STREAM",
+        description="stdout, or http(s)://host[:port][/path], without user and password, that takes signed posts",
     )
     audit_log_stream_secret: SecretStr = Field(
         SecretStr(""),

@@ -43,7 +43,7 @@ class People(Topic):
     oidc_issuer: str = Field(
         "",
         alias="OIDC_ISSUER",
-        description="the issuer as the provider's discovery says it: https://host[:port][/path]",
+        description="the issuer as the provider's discovery says it, without user and password: https://host[:port][/path]",
     )
     oidc_client_id: str = Field("", alias="OIDC_CLIENT_ID", description="the client's id at the provider")
     oidc_client_secret: SecretStr = Field(

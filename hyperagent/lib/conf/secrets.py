@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from hyperagent.lib.llm.config import LLMSettings
+from hyperagent.lib.llm.environment import without_password
 
 SECRET_NAMES = ("SECRET_KEY", "PASSWORD", "API_KEY", "TOKEN", "_SECRET", "OTLP_HEADERS", "OTLP_TRACES_HEADERS")
 # A number of tokens, not one.
@@ -27,26 +28,37 @@ def is_secret(name: str) -> bool:
 
 
 def shown(name: str, value: str) -> str:
-    """The value as a person may see it: secrets hidden, long ones cut."""
-    return "(hidden)" if is_secret(name) else repr(value if len(value) <= 80 else value[:77] + "…")
+    """The value as a person may see it: secrets hidden, passwords within addresses too, long ones cut."""
+    if is_secret(name):
+        return "(hidden)"
+    safe = without_password(value)
+    return repr(safe if len(safe) <= 80 else safe[:77] + "…")
 
 
 def secrets_in(env: Mapping[str, str]) -> tuple[str, ...]:
     """The secret values of the environment (passwords within addresses too), longest first: what no log may show."""
     found = {secret for provider in LLMSettings.from_env(env).providers for secret in provider.secrets}
     for name, value in env.items():
-        if name in SECRET_URLS:
-            found |= _passwords_in(value)
-        elif is_secret(name):
-            found |= {value, *(part.strip() for part in value.split(","))} if name in SECRET_LISTS else {value}
+        found |= _secrets_of(name, value)
     # Shorter ones would blot out ordinary words.
     return tuple(sorted((value for value in found if len(value) >= 6), key=len, reverse=True))
 
 
-def _passwords_in(url: str) -> set[str]:
-    """As they are written, and as they are meant. One with a `#` in it, which ends what is taken for the host, goes
-    on to its `@`."""
-    parts = urlsplit(url)
-    whole = re.match(r"[^:/]*://[^:@/]*:(.*)@", url)
-    written = {parts.password or "", whole[1] if whole else "", *parse_qs(parts.query).get("password", ())}
+def _secrets_of(name: str, value: str) -> set[str]:
+    if name in SECRET_URLS or not is_secret(name):
+        return _passwords_in(value)
+    return {value, *(part.strip() for part in value.split(","))} if name in SECRET_LISTS else {value}
+
+
+def _passwords_in(value: str) -> set[str]:
+    """Of an address, as they are written and as they are meant. One with a `#` in it, which ends what is taken for the
+    host, goes on to its `@`."""
+    whole = re.match(r"[^:/]*://[^:@/]*:(.*)@", value)
+    written = {whole[1]} if whole else set()
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        pass  # no address
+    else:
+        written |= {parts.password or "", *parse_qs(parts.query).get("password", ())}
     return {*written, *map(unquote, written)}

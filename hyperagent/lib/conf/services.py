@@ -72,10 +72,14 @@ class Services(Topic):
     )
     tavily_api_key: SecretStr = Field(SecretStr(""), alias="TAVILY_API_KEY", description="a key from tavily.com")
     tavily_base_url: str = Field(
-        "", alias="TAVILY_BASE_URL", description="http(s)://host[:port][/path] that stands for Tavily's; unset: Tavily"
+        "",
+        alias="TAVILY_BASE_URL",
+        description="http(s)://host[:port][/path], without user and password, that stands for Tavily's; unset: Tavily",
     )
     searxng_url: str = Field(
-        "", alias="SEARXNG_URL", description="the address of a SearXNG: http(s)://host[:port][/path]"
+        "",
+        alias="SEARXNG_URL",
+        description="the address of a SearXNG, without user and password: http(s)://host[:port][/path]",
     )
 
     @field_validator("gmail_base_url")

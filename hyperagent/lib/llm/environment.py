@@ -92,7 +92,7 @@ class EnvironmentReader:
     def url(self, variable: str) -> str | None:
         said = self.text(variable)
         if said is not None and not re.match(r"^https?://[^/\s]+\S*$", said):
-            self.faults.append(Fault(variable, _hide_password(said), "an address such as https://host/v1"))
+            self.faults.append(Fault(variable, without_password(said), "an address such as https://host/v1"))
             return None
         return said.rstrip("/") if said else None
 
@@ -207,5 +207,6 @@ def _float(text: str) -> float | None:
         return None
 
 
-def _hide_password(address: str) -> str:
-    return re.sub(r"(?<=://)[^/@]*(?=@)", "***", address)
+def without_password(value: str) -> str:
+    """What stands between the scheme, or a name, and the host is hidden, whatever signs are in it."""
+    return re.sub(r":(//)?.*(?=@)", r":\1***", value, count=1, flags=re.DOTALL)
