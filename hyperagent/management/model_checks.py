@@ -42,9 +42,7 @@ def check_chosen_models(models: LLMSettings) -> Iterable[Finding]:
     in an agent's."""
     asking = [*agents(), *INTERNAL_ROLES, VISION, GUARDRAILS]
     for fault in models.faults_of_agents(asking):
-        yield Finding(
-            State.ERROR, f"{fault.variable}={fault.value} leads to no model provider", f"name {fault.allowed}"
-        )
+        yield Finding(State.ERROR, f"{fault.variable}={fault.value} is not allowed", f"set it to {fault.allowed}")
     for variable, name, owner in taken_whole(models, asking):
         yield Finding(
             State.WARNING,

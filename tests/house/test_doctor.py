@@ -103,12 +103,12 @@ def test_it_names_models_that_lead_nowhere_as_the_runner_that_does_not_start_wit
 
     report = doctor(tmp_path, OPENAI_COMPATIBLE_PROVIDERS=OWN, **wrong)
 
-    assert "ERROR    CHAT_MODEL_PROVIDER=nobody leads to no model provider" in report.stdout
-    assert "→ name one of those configured (mine)" in report.stdout
+    assert "ERROR    CHAT_MODEL_PROVIDER=nobody is not allowed" in report.stdout
+    assert "→ set it to one of those configured (mine)" in report.stdout
     assert "warning  GUARDRAILS_MODEL=foo/bar begins with no provider's name, so mine is asked" in report.stdout
     assert "VISION_MODEL" not in report.stdout
     for variable in ("GUARDRAILS_MODEL", "VISION_MODEL"):
-        assert f"ERROR    {variable}=foo/bar leads to no model provider" in alone.stdout
+        assert f"ERROR    {variable}=foo/bar is not allowed" in alone.stdout
 
 
 @pytest.mark.spec("B31")

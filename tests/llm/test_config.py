@@ -139,6 +139,19 @@ def test_the_bundled_model_serves_only_when_nothing_else_does() -> None:
     assert [provider.name for provider in beside.providers] == ["openai"]
 
 
+def test_only_an_agents_temperature_has_to_be_one() -> None:
+    others = {"ROOM_TEMPERATURE": "21.5", "CPU_TEMPERATURE": "warm"}
+    settings = LLMSettings.from_env(providers(MINE) | others | {"MAIL_TEMPERATURE": "21.5", "CHAT_TEMPERATURE": "hot"})
+
+    faults = settings.faults_of_agents(("chat", "mail"))
+
+    assert sorted(map(str, faults)) == [
+        "CHAT_TEMPERATURE='hot': a number from 0 to 2",
+        "MAIL_TEMPERATURE='21.5': a number from 0 to 2",
+    ]
+    assert resolve.temperature(settings, ask(agent="chat", temperature=0.7)) == 0.7
+
+
 def test_all_bad_values_are_reported_at_once_without_secrets() -> None:
     broken = json.dumps([{"name": "Mine!", "base_url": "nowhere", "api_key": KEY, "tier_models": {"huge": "x"}}])
     env = {
@@ -149,7 +162,6 @@ def test_all_bad_values_are_reported_at_once_without_secrets() -> None:
         "MAX_MODEL_PROVIDER": "nobody",
         "PRO_MODEL": "nobody/model",
         "FLASH_FALLBACKS": "gemini/x",
-        "MAIL_TEMPERATURE": "hot",
         "LLM_TOKEN_TIMEOUT_SECONDS": "soon",
         "LLM_ATTEMPTS": "0",
     }

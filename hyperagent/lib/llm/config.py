@@ -15,6 +15,7 @@ from hyperagent.lib.llm.environment import (
     TIER_VARIABLES,
     EnvironmentReader,
     Fault,
+    temperature_in,
 )
 from hyperagent.lib.llm.providers import (
     BUNDLED,
@@ -104,8 +105,8 @@ class LLMSettings(BaseModel):
         )
 
     def faults_of_agents(self, names: Iterable[str]) -> list[Fault]:
-        """What is wrong in <AGENT>_MODEL, <AGENT>_MODEL_PROVIDER of these agents. Only who has the roster can tell
-        an agent's variable from another program's, so this is asked by whoever starts the server."""
+        """What is wrong in <AGENT>_MODEL, <AGENT>_MODEL_PROVIDER, <AGENT>_TEMPERATURE of these agents. Only who has the
+        roster can tell an agent's variable from another program's, so this is asked by whoever starts the server."""
         wanted = {name.lower() for name in names}
         chosen = ((agent, choice) for agent, choice in self.agents.items() if agent in wanted)
         return [fault for agent, choice in chosen for fault in _choice_faults(self, agent.upper(), choice)]
@@ -185,7 +186,10 @@ def _unresolved(settings: LLMSettings, env: Mapping[str, str]) -> list[Fault]:
 
 
 def _choice_faults(settings: LLMSettings, prefix: str, choice: Choice) -> list[Fault]:
-    return _faults_of_choice(settings, choice, f"{prefix}_MODEL_PROVIDER", f"{prefix}_MODEL")
+    faults = _faults_of_choice(settings, choice, f"{prefix}_MODEL_PROVIDER", f"{prefix}_MODEL")
+    if choice.temperature is not None and temperature_in(choice.temperature) is None:
+        faults.append(Fault(f"{prefix}_TEMPERATURE", choice.temperature, "a number from 0 to 2"))
+    return faults
 
 
 def _faults_of_choice(

@@ -20,6 +20,7 @@ FALLBACK_VARIABLES = {
     Tier.FLASH: ("FLASH_FALLBACKS", "LITE_FALLBACKS"),
 }
 _AGENT_VARIABLE = re.compile(r"^([A-Z][A-Z0-9_]*?)_(MODEL_PROVIDER|MODEL|TEMPERATURE)$")
+_FIELDS = {"MODEL_PROVIDER": "provider", "MODEL": "model", "TEMPERATURE": "temperature"}
 _NOT_AGENTS = {"MAX", "PRO", "FLASH", "LITE", "EMBEDDING", "BUNDLED", "IMAGE"}
 # Who tells what instructions on an approval mean. Its variables have names of their own.
 CLASSIFIER = "hitl_classifier"
@@ -168,17 +169,13 @@ class EnvironmentReader:
 
     def agents(self) -> dict[str, Choice]:
         """<AGENT>_MODEL and its kind by agent, in small letters; other programs' variables may be among them."""
-        found: dict[str, dict[str, str | float]] = {}
+        found: dict[str, dict[str, str]] = {}
         for variable in self._env:
             match = _AGENT_VARIABLE.match(variable)
             said = self.text(variable)
             if match is None or match[1] in _NOT_AGENTS or said is None:
                 continue
-            fields = found.setdefault(match[1].lower(), {})
-            if match[2] == "TEMPERATURE":
-                fields["temperature"] = self.number(variable, 0.0, low=0.0, high=2.0)
-            else:
-                fields["provider" if match[2] == "MODEL_PROVIDER" else "model"] = said
+            found.setdefault(match[1].lower(), {})[_FIELDS[match[2]]] = said
         if said := self.text(CLASSIFIER_PROVIDER):
             found.setdefault(CLASSIFIER, {})["provider"] = said
         return {agent: Choice.model_validate(fields) for agent, fields in found.items()}
@@ -198,6 +195,12 @@ class EnvironmentReader:
             retry_budget_s=self.number("LLM_RETRY_BUDGET_SECONDS", usual.retry_budget_s, low=0, high=3600),
             slot_timeout_s=self.number("LLM_SLOT_TIMEOUT_SECONDS", usual.slot_timeout_s, low=0.1, high=3600),
         )
+
+
+def temperature_in(text: str) -> float | None:
+    """None if it is no temperature of a model."""
+    value = _float(text)
+    return value if value is not None and 0 <= value <= 2 else None
 
 
 def _float(text: str) -> float | None:

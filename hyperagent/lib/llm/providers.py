@@ -72,13 +72,13 @@ class Provider(BaseModel):
 
 
 class Choice(BaseModel):
-    """Provider and model as somebody wrote them; either may be missing."""
+    """Provider, model and temperature as somebody wrote them; each may be missing."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     provider: str | None = None
     model: str | None = None
-    temperature: float | None = None
+    temperature: str | None = None
 
 
 class Limits(BaseModel):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from hyperagent.lib.llm.config import LLMSettings, UnknownProvider, named_model, provider_named
+from hyperagent.lib.llm.environment import temperature_in
 from hyperagent.lib.llm.errors import not_configured
 from hyperagent.lib.llm.providers import IMAGE_MODELS, Choice, Provider
 from hyperagent.lib.llm.types import ModelRequest, Tier
@@ -45,10 +46,11 @@ def targets(settings: LLMSettings, request: ModelRequest) -> tuple[Target, ...]:
 
 
 def temperature(settings: LLMSettings, request: ModelRequest) -> float | None:
-    """That of <AGENT>_TEMPERATURE, else the request's, else the provider's default. A request may keep its own."""
+    """That of <AGENT>_TEMPERATURE, if it can be read, else the request's, else the provider's default. A request may
+    keep its own."""
     if request.agent is None or request.keeps_temperature:
         return request.temperature
-    set_by_hand = settings.agents.get(request.agent.lower(), Choice()).temperature
+    set_by_hand = temperature_in(settings.agents.get(request.agent.lower(), Choice()).temperature or "")
     return request.temperature if set_by_hand is None else set_by_hand
 
 
