@@ -1,7 +1,8 @@
 """What a sentence must not have made up: its figures, days and identifiers, in a form that can be compared. Pure.
 
-`4.2 million euro`, `4,2 Mio. €` and `4,200,000` are the same; so are `2 November 2026`, `2.11.2026` and `2026-11-02`,
-`the third quarter` and `Q3`, `three years` and `3 years`. English and German.
+`4.2 million euro`, `4,2 Mio. €` and `4,200,000` are the same; so are `2 November 2026`, `2.11.2026`, `2026-11-02` and
+`2/11/2026`, which is `11 February 2026` too; `the third quarter` and `Q3`, `three years` and `3 years`. English and
+German.
 """
 
 import re
@@ -81,10 +82,10 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All of a text that can be compared. `codes`: identifiers, folded. `months`: 1 to 12."""
+    """All of a text that can be compared. `codes`: identifiers, folded. `months`: of each what it may be, 1 to 12."""
 
     figures: tuple[Figure, ...]
-    months: frozenset[int]
+    months: frozenset[frozenset[int]]
     codes: frozenset[str]
     percents: bool
 
@@ -95,7 +96,8 @@ class Facts:
             for figure in self.figures
             if not any(figure.is_like(other, percents=evidence.percents) for other in evidence.figures)
         ]
-        months = [f"month {month}" for month in sorted(self.months - evidence.months)]
+        others = frozenset[int]().union(*evidence.months)
+        months = [f"month {_either(month)}" for month in sorted(self.months, key=sorted) if not month & others]
         return [*dict.fromkeys(lacking), *months, *sorted(self.codes - evidence.codes)]
 
 
@@ -103,17 +105,23 @@ class Facts:
 def facts_of(text: str) -> Facts:
     text = _QUARTER.sub(_as_code, text)
     figures: list[Figure] = []
-    months = {_MONTH[_start_of(match[1])] for match in _MONTH_NAME.finditer(text) if _is_month(match, text)}
+    named = (match for match in _MONTH_NAME.finditer(text) if _is_month(match, text))
+    months = {frozenset({_MONTH[_start_of(match[1])]}) for match in named}
 
-    def dated(year: str, month: str, day: str) -> str:
-        months.add(int(month))
+    def dated(match: re.Match[str], year: str, *ways: tuple[str, str]) -> str:
+        """`ways`: in which month and day may be read."""
+        read = [(int(month), int(day)) for month, day in ways if int(month) in range(1, 13)]
+        if not read:
+            return match[0]
+        days = frozenset(day for _, day in read)
+        months.add(frozenset(month for month, _ in read))
         figures.append(Figure(year, frozenset({float(year)})))
-        figures.append(Figure(day, frozenset({float(day)})))
+        figures.append(Figure(_either(days), frozenset(map(float, days))))
         return " "
 
-    text = _ISO.sub(lambda m: dated(m[1], m[2], m[3]) if int(m[2]) in range(1, 13) else m[0], text)
-    text = _DOTTED.sub(lambda m: dated(_long_year(m[3]), m[2], m[1]) if int(m[2]) in range(1, 13) else m[0], text)
-    text = _SLASHED.sub(lambda m: dated(m[3], m[1], m[2]) if int(m[1]) in range(1, 13) else m[0], text)
+    text = _ISO.sub(lambda m: dated(m, m[1], (m[2], m[3])), text)
+    text = _DOTTED.sub(lambda m: dated(m, _long_year(m[3]), (m[2], m[1])), text)
+    text = _SLASHED.sub(lambda m: dated(m, m[3], (m[1], m[2]), (m[2], m[1])), text)
     codes: set[str] = set()
 
     def coded(match: re.Match[str]) -> str:
@@ -145,6 +153,10 @@ def counted_in(text: str) -> list[tuple[Figure, str]]:
         if word.lower() not in _UNCOUNTED and not _PERCENT.match(word) and not _MONTH_NAME.match(word):
             found.append((Figure(digits, values), word))
     return found
+
+
+def _either(numbers: frozenset[int]) -> str:
+    return " or ".join(map(str, sorted(numbers)))
 
 
 def _figure(match: re.Match[str], text: str) -> Figure:

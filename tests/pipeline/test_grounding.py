@@ -172,6 +172,32 @@ def test_the_same_figure_is_known_in_another_form(claim: str, passage: str) -> N
     assert facts_of(claim).missing(facts_of(passage)) == []
 
 
+SLASHED = "It ends on 25/11/2026; notice is given until 02/11/2026."
+
+
+@pytest.mark.parametrize(
+    ("claim", "lacking"),
+    [
+        ("It ends on 25 November 2026.", []),
+        ("Es endet am 25.11.2026.", []),
+        ("It ends on 11/25/2026.", []),
+        ("Notice is given until 2 November 2026.", []),
+        ("Notice is given until 11 February 2026.", []),
+        ("It ends on 25 December 2026.", ["month 12"]),
+        ("It ends on 25/12/2026.", ["month 12"]),
+        ("It ends on 3/4/2026.", ["3 or 4", "month 3 or 4"]),
+        ("It ends on 24/11/2026.", ["24"]),
+    ],
+)
+def test_a_day_with_slashes_is_what_it_can_be_read_as(claim: str, lacking: list[str]) -> None:
+    assert facts_of(claim).missing(facts_of(SLASHED)) == lacking
+
+
+@pytest.mark.parametrize("claim", ["Notice until 2 November 2026.", "Notice until 11 February 2026."])
+def test_a_claim_with_slashes_is_borne_out_by_either_reading(claim: str) -> None:
+    assert facts_of("Notice until 02/11/2026.").missing(facts_of(claim)) == []
+
+
 def test_a_name_of_the_question_need_not_be_in_the_passage() -> None:
     passage = "We made a revenue of 4 million euro."
 
