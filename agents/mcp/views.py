@@ -170,18 +170,19 @@ class Disable(ServerVerb):
 class Review(ServerVerb):
     def act(self, request: HttpRequest, user: User, server_id: uuid.UUID) -> None:
         tools = {tool.pk: tool for tool in actions.seen(user, server_id).tools.filter(gone_at=None)}
-        said = reviews_in(request.POST, tools)
+        said, done = reviews_in(request.POST, tools), 0
         for tool_id, reviewed in said.items():
             try:
                 actions.review_tool(user, server_id, tool_id, reviewed)
             except Refused as refused:
                 messages.error(request, refused.message)
-        messages.success(
-            request,
-            _("{reviewed} of {all} tools were reviewed.").format(reviewed=len(said), all=len(tools))
-            if said
-            else _("Nothing was changed."),
-        )
+            else:
+                done += 1
+        if done:
+            words = _("{reviewed} of {all} tools were reviewed.")
+            messages.success(request, words.format(reviewed=done, all=len(tools)))
+        elif not said:
+            messages.success(request, _("Nothing was changed."))
 
 
 class SignIn(_Signed, View):

@@ -86,7 +86,12 @@ def test_an_administrator_connects_reviews_and_sees_what_a_server_changed(
     assert "-Adds two whole numbers." in looked.content.decode()
     assert "+Adds two whole numbers. &lt;script&gt;" in looked.content.decode()
     assert [tool.name for tool in McpTool.objects.usable()] == ["wipe"]
-    assert "changed by its server meanwhile" in said(bobs.post(review, decisions, follow=True))
+    stale = said(bobs.post(review, decisions, follow=True))
+    alone = said(bobs.post(review, {name: decisions[name] for name in decisions if str(add.pk) in name}, follow=True))
+    assert "changed by its server meanwhile" in stale
+    assert "changed by its server meanwhile" in alone
+    assert re.search(r"\b1 of \d+ tools were reviewed", stale)
+    assert "were reviewed" not in alone
     assert [tool.name for tool in McpTool.objects.usable()] == ["wipe"]
 
     # Alice sees the names of what she has, and cannot come near the rest.
