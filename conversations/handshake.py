@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from importlib import import_module
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
@@ -13,6 +13,7 @@ from django.contrib.auth import get_user as user_of_request
 from django.http import HttpRequest
 from django.http.request import validate_host
 from django.utils import timezone
+from django.utils.http import is_same_domain
 
 from hyperagent.accounts.mfa.session_marks import is_settled
 from hyperagent.accounts.models import ApiToken, User
@@ -68,13 +69,20 @@ def origin_is_ours(scope: Mapping[str, Any]) -> bool:
         return False
     if parts.scheme not in ("http", "https") or not parts.hostname:
         return False
-    if origin in settings.CSRF_TRUSTED_ORIGINS:
+    if is_trusted(parts):
         return True
     host = _header(scope, b"host") or ""
     # The same host and port as the address that was asked for, and that host is one of ours.
     return parts.netloc.lower() == host.lower() and validate_host(
         parts.hostname, settings.ALLOWED_HOSTS or ["localhost"]
     )
+
+
+def is_trusted(origin: SplitResult) -> bool:
+    """Whether it is among CSRF_TRUSTED_ORIGINS, as Django looks at the origin of a form: `*.` is for all below a
+    name."""
+    trusted = map(urlsplit, settings.CSRF_TRUSTED_ORIGINS)
+    return any(one.scheme == origin.scheme and is_same_domain(origin.netloc, one.netloc.lstrip("*")) for one in trusted)
 
 
 def identify(credentials: Credentials) -> Caller | None:

@@ -4,11 +4,11 @@ browser's cookie opens nothing here.
 
 from urllib.parse import urlsplit
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
+from conversations.handshake import is_trusted
 from hyperagent.accounts.authentication import HasScope, TokenAuthentication
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.scopes import Scope
@@ -45,10 +45,11 @@ class ModelContextProtocol(AsyncAnswerView):
 def _check_origin(request: HttpRequest) -> None:
     """A page in a browser says where it comes from; one of elsewhere has no business here, whatever token it has."""
     origin = request.headers.get("origin")
-    if origin is None or origin in settings.CSRF_TRUSTED_ORIGINS:
+    if origin is None:
         return
     try:
-        is_ours = urlsplit(origin).netloc == request.get_host()
+        parts = urlsplit(origin)
+        is_ours = parts.netloc == request.get_host() or is_trusted(parts)
     except ValueError:
         is_ours = False
     if not is_ours:

@@ -74,6 +74,27 @@ async def test_a_program_with_a_token_needs_no_origin(alice: Any, conversation: 
 
 
 @pytest.mark.threat("T14")
+@pytest.mark.parametrize(
+    ("origin", "is_let_in"),
+    [
+        ("https://agents.example.org", True),
+        ("https://agents.example.org:8443", False),
+        ("http://agents.example.org", False),
+        ("https://agents.example.org.evil.example", False),
+        ("https://evil-example.org", False),
+        ("https://evil.example/.example.org", False),
+    ],
+)
+@pytest.mark.threat("T14")
+async def test_origins_below_a_trusted_name_are_those_of_forms(
+    alices_cookie: str, conversation: Conversation, origin: str, is_let_in: bool, settings: Any
+) -> None:
+    settings.CSRF_TRUSTED_ORIGINS = ["https://*.example.org"]
+
+    async with Socket(address(conversation.id), cookie=alices_cookie, origin=origin) as socket:
+        assert socket.connected == is_let_in
+
+
 @pytest.mark.parametrize("origin", ["http://other.example", "null", "file://"])
 async def test_a_page_of_another_origin_comes_in_by_a_token_alone(
     alice: Any, alices_cookie: str, conversation: Conversation, origin: str
