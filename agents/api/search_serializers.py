@@ -10,6 +10,7 @@ from memory.values import Mode
 
 MOST: Final = 50
 MOST_DOCUMENTS: Final = 200
+_ALSO: Final = {"topic": ("section_title",), "date": ("date_from", "date_to")}
 
 
 class FiltersSerializer(KnownNames, NullIsLeftOut):
@@ -18,8 +19,12 @@ class FiltersSerializer(KnownNames, NullIsLeftOut):
     section_title = serializers.CharField(
         max_length=255, required=False, allow_blank=True, help_text="Words of the headings above a passage."
     )
+    topic = serializers.CharField(
+        max_length=255, required=False, allow_blank=True, help_text="Another name of `section_title`."
+    )
     date_from = serializers.DateField(required=False, allow_null=True)
     date_to = serializers.DateField(required=False, allow_null=True)
+    date = serializers.DateField(required=False, allow_null=True, help_text="`date_from` and `date_to` in one.")
 
     no_such = gettext_lazy("There is no such filter. Use {known}.")
 
@@ -27,6 +32,14 @@ class FiltersSerializer(KnownNames, NullIsLeftOut):
         return value.strip().lower().lstrip(".")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """With one name for each."""
+        for name, meant in _ALSO.items():
+            value = attrs.pop(name, None)
+            if not value:
+                continue
+            if twice := [other for other in meant if attrs.get(other)]:
+                raise serializers.ValidationError({name: [f"Give this or {' and '.join(twice)}, not both."]})
+            attrs |= dict.fromkeys(meant, value)
         first, last = attrs.get("date_from"), attrs.get("date_to")
         if first and last and first > last:
             said = f"{first} is after date_to, {last}: no document is within."

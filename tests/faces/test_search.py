@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import date
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from asgiref.sync import sync_to_async
 from django.test import AsyncClient
 
 from agents.models import Execution
+from memory.models import Document
 from tests.faces.conftest import token_of
 from tests.memory.giving import given
 from tests.runtime.driving import Runners, model_env
@@ -107,7 +109,19 @@ async def test_filters_leave_out_other_documents(alice: Any) -> None:
     assert await names(filename="PUMP") == {"pump.md"}
     assert await names(doc_type=".MD", filename="travel") == {"travel.md"}
     assert await names(doc_type="pdf") == set()
-    assert await names(section_title="warranty") == {"pump.md"}
+    assert await names(section_title="warranty") == await names(topic="warranty") == {"pump.md"}
+
+
+@pytest.mark.spec("S170")
+async def test_a_day_is_a_filter(alice: Any) -> None:
+    """Of the documents' own dates."""
+    march = await take_in(alice, POLICY, filename="travel.md")
+    await take_in(alice, MANUAL, filename="pump.md")
+    await Document.objects.filter(pk=march.pk).aupdate(date=date(2025, 3, 31))
+
+    on = [await found_by(alice, query="hotels warranty", filters={"date": day}) for day in ("2025-03-31", "2025-04-01")]
+
+    assert [{chunk["metadata"]["filename"] for chunk in found["chunks"]} for found in on] == [{"travel.md"}, set()]
 
 
 @pytest.mark.spec("S165", "S170")
@@ -134,6 +148,8 @@ async def test_the_first_section_below_a_short_introduction_is_found_by_its_titl
         ({"query": "x", "filters": "yesterday"}, "filters"),
         ({"query": "x", "filters": {"date_from": "yesterday"}}, "filters.date_from"),
         ({"query": "x", "filters": {"date_from": "2026-02-01", "date_to": "2026-01-01"}}, "filters.date_from"),
+        ({"query": "x", "filters": {"date": "2026-02-01", "date_to": "2026-02-01"}}, "filters.date"),
+        ({"query": "x", "filters": {"topic": "Hotels", "section_title": "Trains"}}, "filters.topic"),
         ({"query": "x", "filters": []}, "filters"),
         ({"query": "x", "filters": {"section": "Hotels"}}, "filters.section"),
     ],
