@@ -175,12 +175,15 @@ def share(
     groups: Iterable[Group] = (),
     as_administrator: bool = False,
 ) -> Document:
-    """From now on these see it. Groups that it is shared with already may stay, whoever chose them. `as_administrator`:
-    the user is one, and comes by a door that lets them do what only administrators may."""
+    """From now on these see it; the same as before changes nothing. Groups that it is shared with already may stay,
+    whoever chose them. `as_administrator`: the user is one, and comes by a door that lets them do what only
+    administrators may."""
     with transaction.atomic():
         document = _own(user, document_id)
         before = set(document.groups.values_list("pk", flat=True))
         shared_with = _groups_allowed(user, visibility, groups, already=before, any_group=as_administrator)
+        if (document.visibility, before) == (visibility, {group.pk for group in shared_with}):
+            return document
         document.groups.set(shared_with)
         _change(document, visibility=visibility)
         tell(document.pk)

@@ -132,8 +132,8 @@ class SharedWithField(serializers.Field[SharedWith, Any, Any, Any]):
 
 class UploadSerializer(serializers.Serializer[Any]):
     file = serializers.FileField(allow_empty_file=True, max_length=None)
-    title = serializers.CharField(required=False, allow_blank=True, default="", max_length=LIMIT)
-    shared_with = SharedWithField(required=False, default=SharedWith(Visibility.PRIVATE))
+    title = serializers.CharField(required=False, allow_blank=True, max_length=LIMIT)
+    shared_with = SharedWithField(required=False, help_text="Left out: `private`.")
 
 
 class DocumentChangeSerializer(serializers.Serializer[Any]):

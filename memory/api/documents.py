@@ -2,6 +2,7 @@
 what it gave. Every query begins with what the caller may see.
 """
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -26,7 +27,7 @@ from memory.actions import documents as actions
 from memory.api import document_serializers as serializers
 from memory.api import files
 from memory.ingestion.files import NoRoom, TooBig, is_full
-from memory.kinds import DocumentStatus
+from memory.kinds import DocumentStatus, Visibility
 from memory.models import Chunk, Document
 from memory.shapes import chunk_shape, document_shape, page_shape
 
@@ -47,6 +48,20 @@ class DocumentsView(ScopedView):
     def is_administrators(self) -> bool:
         """A token of theirs has to be given the scope."""
         return HasScope(Scope.ADMIN)().has_permission(self.request, self)
+
+    def change(self, document_id: UUID, given: Mapping[str, Any]) -> None:
+        """What is left out stays as it is."""
+        if "shared_with" in given:
+            wanted = given["shared_with"]
+            actions.share(
+                self.caller,
+                document_id,
+                visibility=wanted.visibility,
+                groups=wanted.groups,
+                as_administrator=self.is_administrators,
+            )
+        if "title" in given:
+            actions.rename(self.caller, document_id, given["title"])
 
     def shown(self, document_id: UUID, *, status: int = 200) -> Response:
         return Response(document_shape(own_or_404(self.seen(), pk=document_id), self.caller), status=status)
@@ -123,22 +138,26 @@ class DocumentList(DocumentsView, generics.GenericAPIView[Document]):
     )
     def post(self, request: Request) -> Response:
         """Uploads one file, which is read in the background; `status` says how far it is. 200 with the first document
-        if you gave the same bytes before.
+        if you gave the same bytes before: a title, or who sees it, that you give with them holds from then on.
         """
         received = _received(request)
         _refuse_more_than_one(request)
         asked = serializers.UploadSerializer(data=received)
         asked.is_valid(raise_exception=True)
         given = asked.validated_data
+        shared_with = given.get("shared_with", serializers.SharedWith(Visibility.PRIVATE))
         document, is_new = actions.add(
             self.caller,
             given["file"],
             filename=given["file"].name or "",
-            title=given["title"],
-            visibility=given["shared_with"].visibility,
-            groups=given["shared_with"].groups,
+            title=given.get("title", ""),
+            visibility=shared_with.visibility,
+            groups=shared_with.groups,
             as_administrator=self.is_administrators,
         )
+        if not is_new:
+            # A form that is sent whole has an empty title where there is none.
+            self.change(document.pk, {name: value for name, value in given.items() if value})
         return self.shown(document.pk, status=201 if is_new else 200)
 
 
@@ -176,18 +195,7 @@ class DocumentDetail(DocumentsView):
         own_or_404(self.seen(), pk=document_id)
         asked = serializers.DocumentChangeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        given = asked.validated_data
-        if "shared_with" in given:
-            wanted = given["shared_with"]
-            actions.share(
-                self.caller,
-                document_id,
-                visibility=wanted.visibility,
-                groups=wanted.groups,
-                as_administrator=self.is_administrators,
-            )
-        if "title" in given:
-            actions.rename(self.caller, document_id, given["title"])
+        self.change(document_id, asked.validated_data)
         return self.shown(document_id)
 
     @extend_schema(responses={204: None, **ERRORS})

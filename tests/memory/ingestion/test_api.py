@@ -12,6 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from hyperagent.accounts.scopes import Scope
+from hyperagent.audit.models import AuditEvent
 from memory.ingestion import driver, sweeping
 from memory.kinds import DocumentStatus, Visibility
 from memory.models import Document, Project
@@ -135,6 +136,21 @@ def test_the_same_bytes_again_are_the_same_document(api_of: Any, alice: Any, cha
     assert of_another.status_code == 201
     assert Document.objects.count() == 2
     assert len([path for path in media.rglob("*") if path.is_file()]) == 2
+
+
+def test_who_sees_it_and_a_title_that_come_with_the_same_bytes_hold(api_of: Any, alice: Any) -> None:
+    api = api_of(alice)
+    first = post(api, title="Policy", shared_with="everyone").json()
+
+    silent, same = post(api, title="").json(), post(api, shared_with="everyone").json()
+    heeded = post(api, title="Travel", shared_with="private")
+
+    assert (first["visibility"], first["title"]) == ("everyone", "Policy")
+    assert [(one["visibility"], one["title"]) for one in (silent, same)] == [("everyone", "Policy")] * 2
+    assert (heeded.status_code, heeded.json()["doc_id"]) == (200, first["doc_id"])
+    assert (heeded.json()["visibility"], heeded.json()["title"]) == ("private", "Travel")
+    said = AuditEvent.objects.filter(target_id=first["doc_id"]).order_by("id").values_list("kind", flat=True)
+    assert list(said) == ["document.shared", "document.unshared"], "the same again is no change"
 
 
 def test_the_same_bytes_of_a_failed_document_are_read_again(api_of: Any, alice: Any) -> None:
