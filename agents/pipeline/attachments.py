@@ -3,7 +3,7 @@ may see, and recorded, so that a replay goes the same way. Who may see which doc
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import structlog
@@ -20,6 +20,9 @@ from memory.kinds import AT_WORK, SEARCHABLE, Origin
 from memory.models import Document
 
 log = structlog.get_logger(__name__)
+
+TABLES: Final = frozenset({"csv", "xlsx", "xls", "ods"})
+"""Kinds of documents of which programs know more than a search."""
 
 
 async def with_attachments(context: AgentContext, options: Options, *, before: Sequence[str] = ()) -> Options:
@@ -53,6 +56,11 @@ def has_documents(options: Options) -> bool:
     if options.attached is None:
         return bool(chosen_ids(options))
     return any(one.kind is AttachmentKind.DOCUMENT for one in options.attached)
+
+
+def has_only_tables(options: Options) -> bool:
+    """Whether tables are attached, and nothing else."""
+    return bool(options.attached) and all(one.doc_type in TABLES for one in options.attached or ())
 
 
 async def _looked_up(user_id: UUID, ids: Sequence[str]) -> list[dict[str, Any]] | None:

@@ -21,6 +21,7 @@ ALTERNATIVES: Final = 3
 CERTAIN: Final = 0.9
 _UNSURE: Final = 0.4
 RAG: Final = "rag"
+DATA: Final = "data"
 _TAKING_PICTURES: Final = frozenset({"analyze_image", "use_document"})
 _NO_OPTIONS: Final = Options()
 GOES_ON: Final = "It goes on with what was said before."
@@ -63,20 +64,25 @@ async def decide(
     settings: PipelineSettings,
     history: Sequence[Mapping[str, str]] = (),
     has_chosen_documents: bool = False,
+    has_only_tables: bool = False,
     has_pictures: bool = False,
     options: Options = _NO_OPTIONS,
 ) -> Route:
     """`history_length`: turns before this question. Without a capable model no model is asked. `has_chosen_documents`:
-    something that can be searched was attached or chosen; `has_pictures`: something that can be looked at."""
+    something that can be searched was attached or chosen; `has_only_tables`: nothing else than tables was;
+    `has_pictures`: something that can be looked at."""
     route = await _explicit(context, mode, roster)
     if route is None:
         guess = _heard_with_history(classify(question), question, history_length)
         guess = _heard_with_newcomers(guess, roster)
         routing_mode = settings.routing_mode
-        if routing_mode != "llm" and has_pictures and not has_chosen_documents:
-            guess = _heard_with_pictures(guess, roster)
-        elif routing_mode != "llm":
-            guess = await _heard_with_documents(context, guess, question, roster, has_chosen=has_chosen_documents)
+        if routing_mode != "llm":
+            if has_only_tables and DATA in roster:
+                guess = _heard_with_tables(guess)
+            elif has_pictures and not has_chosen_documents:
+                guess = _heard_with_pictures(guess, roster)
+            else:
+                guess = await _heard_with_documents(context, guess, question, roster, has_chosen=has_chosen_documents)
         if capable and (routing_mode == "llm" or (routing_mode == "auto" and not guess.sure)):
             route = await _asked(
                 context,
@@ -197,14 +203,27 @@ def _alternatives(agent: str, rivals: Sequence[str], roster: Mapping[str, AgentS
 async def _heard_with_documents(
     context: AgentContext, guess: Guess, question: str, roster: Mapping[str, AgentSpec], *, has_chosen: bool
 ) -> Guess:
-    """Where the patterns see nobody but chat, the person's own documents may speak of it: then they are asked."""
-    goes_on = guess.reason == GOES_ON
-    if guess.agent != CHAT or guess.confidence >= CERTAIN or goes_on or RAG not in roster:
+    """Where the patterns see nobody but chat, the person's own documents may speak of it: then they are asked. Those
+    that come with a question are what it is about, whatever was said before."""
+    if not _is_for_chat(guess) or RAG not in roster:
         return guess
     if has_chosen:
         return Guess("direct", RAG, 0.8, "Documents were chosen for it.", True, (CHAT,))
-    named = await speaking_of(context, question)
+    named = await speaking_of(context, question) if guess.reason != GOES_ON else ""
     return Guess("direct", RAG, 0.8, f"Your documents speak of it: {named}.", True, (CHAT,)) if named else guess
+
+
+def _heard_with_tables(guess: Guess) -> Guess:
+    """A search finds some of the rows, and sums of these are wrong: where nothing but tables is attached, they go to
+    whoever reckons with all of them."""
+    if not _is_for_chat(guess) and guess.agent != RAG:
+        return guess
+    return Guess("direct", DATA, 0.8, "A table is attached to it.", True, (RAG, CHAT))
+
+
+def _is_for_chat(guess: Guess) -> bool:
+    """For want of anybody else. Small talk is, whatever comes with it."""
+    return guess.agent == CHAT and guess.confidence < CERTAIN
 
 
 def _heard_with_pictures(guess: Guess, roster: Mapping[str, AgentSpec]) -> Guess:

@@ -12,7 +12,7 @@ from agents.engine.events import Check, Config, Source, Stage, StageStatus, Titl
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, AgentOutput, Metadata, Options
 from agents.pipeline import afterwards, carried_out, clarify, compose, plans
-from agents.pipeline.attachments import has_documents, with_attachments
+from agents.pipeline.attachments import has_documents, has_only_tables, with_attachments
 from agents.pipeline.dispatch import dispatch
 from agents.pipeline.grounded import grounded
 from agents.pipeline.guards import guard_input, guard_output, guard_project
@@ -202,6 +202,7 @@ async def _answer(
         roster=setting.roster,
         settings=setting.settings,
         has_chosen_documents=has_documents(setting.options),
+        has_only_tables=has_only_tables(setting.options),
         has_pictures=bool(setting.options.image_attachments),
         options=setting.options,
     )

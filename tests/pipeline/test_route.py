@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from agents.exchange import Attachment, AttachmentKind, Options
 from agents.modes import MODES, is_available
+from agents.pipeline.attachments import has_only_tables
 from agents.pipeline.route import decide
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import PipelineSettings
@@ -259,6 +261,66 @@ async def test_a_document_that_can_be_searched_is_searched_whatever_is_attached_
     route, _ = await routed(alone, "What does it show?", has_chosen_documents=True, has_pictures=has_pictures)
 
     assert (route["agent"], route["reason"]) == ("rag", "Documents were chosen for it.")
+
+
+@pytest.mark.parametrize("question", ["Summarize this", "What does it say about termination?"])
+async def test_what_comes_with_a_question_is_what_it_is_about_whatever_was_said_before(
+    alone: Alone, question: str
+) -> None:
+    history = ({"role": "user", "content": "Who won the cup?"}, {"role": "assistant", "content": "Oslo."})
+
+    route, _ = await routed(alone, question, history=history, has_chosen_documents=True)
+
+    assert (route["agent"], route["method"]) == ("rag", "heuristic")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the total revenue?",
+        "Which region sold most?",
+        "Was ist der Gesamtumsatz pro Region?",
+        "Who are the top five customers?",
+        "What is the total in the attached file?",
+        "Fasse die angehängte Datei zusammen",
+    ],
+)
+async def test_where_only_tables_are_attached_whoever_reckons_with_them_works_on_it(
+    alone: Alone, question: str
+) -> None:
+    history = ({"role": "user", "content": "Who won the cup?"}, {"role": "assistant", "content": "Oslo."})
+
+    first, event = await routed(alone, question, has_chosen_documents=True, has_only_tables=True)
+    later, _ = await routed(alone, question, history=history, has_chosen_documents=True, has_only_tables=True)
+    beside_others, _ = await routed(alone, question, has_chosen_documents=True)
+
+    assert (first["agent"], first["method"], event["reason"]) == ("data", "heuristic", "A table is attached to it.")
+    assert later["agent"] == "data"
+    assert beside_others["agent"] == "rag"
+
+
+@pytest.mark.parametrize(
+    ("question", "agent"),
+    [
+        ("thanks!", "chat"),
+        ("Mail it to bob@example.org", "mail"),
+        ("Search the web for prices and make a chart of it", "planner"),
+    ],
+)
+async def test_a_table_takes_nothing_from_whom_the_words_name(alone: Alone, question: str, agent: str) -> None:
+    route, _ = await routed(alone, question, has_chosen_documents=True, has_only_tables=True)
+
+    assert route["agent"] == agent
+
+
+def test_only_tables_are_tables_and_what_nobody_looked_up_is_none() -> None:
+    def with_types(*types: str) -> Options:
+        files = [Attachment(id=one, name=f"a.{one}", kind=AttachmentKind.DOCUMENT, doc_type=one) for one in types]
+        return Options(attachment_ids=types, attached=tuple(files))
+
+    assert all(has_only_tables(with_types(*types)) for types in [("xlsx",), ("csv", "ods"), ("xls",)])
+    assert not any(has_only_tables(with_types(*types)) for types in [(), ("pdf",), ("csv", "pdf"), ("csv", "png")])
+    assert not has_only_tables(Options(attachment_ids=("a",)))
 
 
 async def test_a_long_question_reaches_the_router_with_its_beginning_and_its_end(
