@@ -87,6 +87,10 @@ _FIRST = re.compile(
 )
 _STARTS_WITH_SOURCE = re.compile(rf"(?P<german>(?=im\s|in\s))?(?:{_SOURCE})", re.IGNORECASE)
 _STARTS_WITH_VERB = re.compile(rf"\W{{0,3}}(?:{VERB})", re.IGNORECASE)
+_ASKS = re.compile(
+    r"^\W{0,3}(?:what|which|who|where|when|how|why|is|are|do|does|can|was|welche\w?|wer|wo|wann|wie|warum|ist|sind|gibt)\b",
+    re.IGNORECASE,
+)
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 
 
@@ -113,6 +117,11 @@ def clauses_of(text: str) -> list[Clause]:
 def begins_with_verb(text: str) -> bool:
     """Whether it reads like a command."""
     return _STARTS_WITH_VERB.match(text) is not None
+
+
+def asks(text: str) -> bool:
+    """Whether it reads like a question."""
+    return _ASKS.match(text) is not None
 
 
 def is_lone_word(text: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Final, Literal
 from agents.pipeline.clauses import (
     Clause,
     Join,
+    asks,
     begins_with_verb,
     clauses_of,
     is_lone_word,
@@ -21,6 +22,7 @@ from agents.pipeline.clauses import (
     without_first,
 )
 from agents.pipeline.handoffs import targets_of
+from agents.pipeline.replies import FEW_WORDS, is_small_talk, without_opening
 from agents.pipeline.signals import SIGNALS, Signal
 from agents.pipeline.steps import tells_steps
 
@@ -31,8 +33,6 @@ KNOWN_AGENTS: Final = frozenset(signal.agent for signal in SIGNALS)
 STRONG, CLEAR, WEAK = 3, 2, 1
 _KEPT: Final = 64
 SHORT_WORDS: Final = 30
-# So few words tell the router no more than they tell the patterns.
-FEW_WORDS: Final = 2
 # So many other agents that could be meant as well make even a strong signal doubtful.
 MANY_HINTS: Final = 2
 # Research searches the web by itself; a mail's text is the mail agent's to write.
@@ -58,13 +58,6 @@ _FIRST_THEN = re.compile(
     r"\bfirst\b.{1,400}?\bthen\b|\bstep\s+1\b.{1,400}?\bstep\s+2\b|\bschritt\s+1\b.{1,400}?\bschritt\s+2\b"
     r"|\b(?:zuerst|zunächst|erst|als\s+erstes)\b.{1,400}?\b(?:dann|danach|anschlie(?:ß|ss)end)\b",
     re.IGNORECASE | re.DOTALL,
-)
-_GREETING = re.compile(
-    r"^\W*(?:hi|hiya|hello|hey|yo|good\s+(?:morning|afternoon|evening|night)|thanks?(?:\s+you)?|thx|bye|goodbye|cheers|"
-    r"how\s+are\s+you|how's\s+it\s+going|who\s+are\s+you|what\s+can\s+you\s+do|ok(?:ay)?|yes|no|great|"
-    r"hallo|moin|servus|guten\s+(?:morgen|tag|abend)|gute\s+nacht|danke\w*|vielen\s+dank|tschüss|ja|nein|"
-    r"wie\s+geht(?:'s|\s+es)|wer\s+bist\s+du|was\s+kannst\s+du|bonjour|salut|merci|hola|gracias|ciao|grazie)\b",
-    re.IGNORECASE,
 )
 # One of these words, and the patterns below can be trusted to have understood the rest.
 _KNOWN_WORDS = re.compile(
@@ -94,10 +87,6 @@ _NEEDS_ANOTHER = re.compile(
     r"draw(?!\s+(?:\w+\s+)?conclusions?)|speicher\w*|exportier\w*|zeichne|male)\b",
     re.IGNORECASE,
 )
-_ASKS = re.compile(
-    r"^\W{0,3}(?:what|which|who|where|when|how|why|is|are|do|does|can|was|welche\w?|wer|wo|wann|wie|warum|ist|sind|gibt)\b",
-    re.IGNORECASE,
-)
 _SENTENCE_END = re.compile(r"[.!?]+(?:\s+|$)|\n+")
 
 
@@ -121,8 +110,9 @@ def classify(question: str) -> Guess:
     code_pasted = "```" in question
     if not any(letter.isalnum() for letter in text) and not code_pasted:
         return Guess("direct", CHAT, 0.8, "Nothing in it needs another agent.", True)
-    if _GREETING.match(text) and len(text.split()) <= 6:
+    if is_small_talk(text):
         return Guess("direct", CHAT, 0.95, "It is a greeting or a short reply.", True)
+    text = without_opening(text)
     found = signals_of(text)
     planned = _several_steps(text) or _several_places(text, found)
     if planned is not None:
@@ -225,7 +215,7 @@ def _unless_more_is_asked(guess: Guess, text: str) -> Guess:
     if not guess.sure or guess.agent == CHAT or targets_of(guess.agent):
         return guess
     first, *later = [without_first(clause.text) for clause in clauses_of(text)] or [""]
-    sends_on = _ASKS.match(first) and "mail" not in signals_of(first) and any(map(_SENDS_ON.match, later))
+    sends_on = asks(first) and "mail" not in signals_of(first) and any(map(_SENDS_ON.match, later))
     if sends_on or (guess.agent != "mail" and any(map(_NEEDS_ANOTHER.match, later))):
         return replace(guess, sure=False, confidence=0.6, reason=f"{guess.reason} It asks for more than that.")
     return guess

@@ -1,6 +1,5 @@
 """Who works on a question: the mode that was chosen, else the patterns, else the router's model. Emits Routing."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -9,8 +8,10 @@ from agents.engine.errors import StepFailed
 from agents.engine.events import Routing
 from agents.exchange import Options
 from agents.modes import MODES, Mode, is_available, mode_named
+from agents.pipeline.clauses import readable
 from agents.pipeline.own_documents import speaking_of
 from agents.pipeline.patterns import CHAT, KNOWN_AGENTS, PLANNER, Guess, classify
+from agents.pipeline.replies import goes_on
 from agents.roles.router import Routed, ask_router
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import PipelineSettings
@@ -27,13 +28,6 @@ _NO_OPTIONS: Final = Options()
 GOES_ON: Final = "It goes on with what was said before."
 # What people most often mean where nothing tells.
 _USUAL: Final = ("web", "rag", "research", "writing", "code", "data", "mail", "chat")
-# A short reply that goes on with the turn before it says nothing about whose turn it is.
-_GOES_ON = re.compile(
-    r"^\W{0,3}(?:and|but|or|also|so|what\s+about|how\s+about|what\s+if|why\s+not|the\s+same|again|more|continue|go\s+on|"
-    r"und|aber|oder|auch|was\s+ist\s+mit|wie\s+ist\s+es\s+mit|dasselbe|nochmal|noch\s+mal|weiter|mehr)\b"
-    r"|\b(?:it|its|that|this|these|those|them|they|he|she|his|her|davon|darüber|dazu|damit|diese[nrsm]?)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +241,8 @@ def _heard_with_newcomers(guess: Guess, roster: Mapping[str, AgentSpec]) -> Gues
 
 
 def _heard_with_history(guess: Guess, question: str, history_length: int) -> Guess:
-    """In a conversation, "and in 2024?" belongs to whoever answered before: the patterns cannot tell who that was."""
-    if history_length and guess.agent == CHAT and guess.sure and _GOES_ON.search(question[:500]):
+    """In a conversation, "and in 2024?" and "no, the other one" belong to whoever answered before: the patterns cannot
+    tell who that was."""
+    if history_length and guess.sure and _is_for_chat(guess) and goes_on(readable(question)):
         return replace(guess, sure=False, confidence=0.6, reason=GOES_ON)
     return guess

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from agents.pipeline.clauses import READ_CHARS, readable
 from agents.pipeline.patterns import classify, signals_of
+from agents.pipeline.replies import goes_on
 from agents.pipeline.signals import SIGNALS
 
 # By the agent and the words of the row; each example must make that row speak.
@@ -332,6 +333,80 @@ def test_a_later_part_that_its_agent_can_give_to_nobody_makes_it_unsure(question
     assert not classify(question).sure
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "thanks!",
+        "Thanks a lot!",
+        "ok, great",
+        "Yes please",
+        "No thanks, that's all for now",
+        "Thanks for the report",
+        "Thanks, that was very helpful",
+        "Thank you so much, Bob! That sounds good.",
+        "Hi Anna, how are you today?",
+        "Hello world",
+        "👍 nice",
+        "Nein, danke!",
+        "Vielen Dank für die Zusammenfassung",
+        "alles klar, danke dir",
+        "Guten Morgen zusammen",
+        "ja bitte",
+        "Das hilft mir sehr",
+    ],
+)
+def test_greetings_thanks_and_words_of_that_kind_are_small_talk_whatever_comes_together(text: str) -> None:
+    guess = classify(text)
+
+    assert (guess.agent, guess.confidence, guess.sure) == ("chat", 0.95, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no, I meant the other one",
+        "Nein, ich meinte den anderen",
+        "no, the 2023 one",
+        "no, for Q4 please",
+        "yes, the second one",
+        "ja, für alle drei Regionen",
+        "yes, Munich",
+        "ok, and in our city?",
+        "Thanks, shorter please",
+        "danke, weiter",
+        "Great, and Bob's?",
+        "Danke, Umsatz?",
+        "bob@example.org",
+        "Q4",
+        "mach das",
+    ],
+)
+def test_a_reply_that_says_more_is_no_small_talk_and_goes_on_with_what_was_said(text: str) -> None:
+    assert classify(text).confidence < 0.9
+    assert goes_on(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ok, tell me a joke",
+        "Thanks. What is the capital of France?",
+        "Danke. Was ist ein Kahn-Sort?",
+        "Hi, can you suggest a name for my cat?",
+        "Great Britain has how many counties?",
+        "Why is the sky blue?",
+        "Explain recursion",
+        "👍",
+        "?!",
+    ],
+)
+def test_what_can_be_understood_by_itself_does_not_go_on(text: str) -> None:
+    guess = classify(text)
+
+    assert (guess.agent, guess.sure) == ("chat", True)
+    assert not goes_on(text)
+
+
 def test_what_a_search_is_answered_with_is_no_part_of_its_own() -> None:
     guess = classify("Search the web for e-bikes and make a table")
 
@@ -378,6 +453,9 @@ def test_pasted_code_is_work_for_the_code_agent_and_is_not_read_for_words() -> N
         "write a ",
         "first ",
         "mail ",
+        "ok, ",
+        "no thanks ",
+        "very good ",
         "in the ",
         "a@",
         "http",
@@ -389,6 +467,7 @@ def test_two_hundred_thousand_characters_are_no_trouble(piece: str) -> None:
     text = piece * (200_000 // len(piece))
 
     assert classify(text)
+    assert goes_on(text) in (True, False)
     assert len(readable(text)) <= READ_CHARS + 1
 
 

@@ -202,6 +202,41 @@ async def test_a_reply_that_goes_on_with_the_conversation_is_not_taken_for_small
     assert "What was our revenue in 2023?" in scripted_server.calls[0].last_user
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "no, I meant the other one",
+        "Nein, ich meinte den anderen",
+        "no, the 2023 one",
+        "no, for Q4 please",
+        "yes, the second one",
+        "yes, for all three regions",
+        "danke, und für 2024?",
+        "ok, and in the south?",
+        "bob@example.org",
+    ],
+)
+async def test_in_a_conversation_a_reply_that_says_more_than_yes_or_thanks_goes_to_the_router(
+    alone: Alone, scripted_server: ScriptedServer, reply: str
+) -> None:
+    scripted_server.say(answer("rag"))
+    history = ({"role": "user", "content": "Who signed the contract?"}, {"role": "assistant", "content": "Bob."})
+
+    route, _ = await routed(alone, reply, history=history)
+
+    assert (route["agent"], route["method"]) == ("rag", "model")
+
+
+@pytest.mark.parametrize("reply", ["thanks a lot!", "ok, great", "Yes", "Nein danke", "Thanks, that was very helpful"])
+async def test_small_talk_asks_no_model_in_a_conversation_either(alone: Alone, reply: str) -> None:
+    history = ({"role": "user", "content": "Who signed the contract?"}, {"role": "assistant", "content": "Bob."})
+
+    route, event = await routed(alone, reply, history=history)
+
+    assert (route["agent"], route["method"]) == ("chat", "heuristic")
+    assert event["reason"] == "It is a greeting or a short reply."
+
+
 async def test_an_agent_that_is_not_there_is_not_chosen(alone: Alone) -> None:
     only_chat = {"chat": ROSTER["chat"]}
 
@@ -263,7 +298,7 @@ async def test_a_document_that_can_be_searched_is_searched_whatever_is_attached_
     assert (route["agent"], route["reason"]) == ("rag", "Documents were chosen for it.")
 
 
-@pytest.mark.parametrize("question", ["Summarize this", "What does it say about termination?"])
+@pytest.mark.parametrize("question", ["Summarize this", "What does it say about termination?", "Yes, the second one"])
 async def test_what_comes_with_a_question_is_what_it_is_about_whatever_was_said_before(
     alone: Alone, question: str
 ) -> None:
