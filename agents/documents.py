@@ -17,6 +17,7 @@ from agents.runtime.driven import About
 from agents.tools.providers import OriginalFile
 from agents.tools.tool import ToolError
 from agents.tools.values import (
+    PAGE_MARK,
     Chunk,
     ChunkMetadata,
     DocumentFilters,
@@ -152,7 +153,7 @@ def _read(user_id: UUID, document_id: UUID, first_page: int, last_page: int) -> 
     total = document.total_pages or document.pages.count()
     if not pages:
         raise ToolError(f"{_named(document)} has {total} pages: there is nothing from page {first_page} on.")
-    texts = [f"[page {number}]\n{text}" if total > 1 else text for number, text in pages]
+    texts = [f"{PAGE_MARK.format(number=number)}{text}" if total > 1 else text for number, text in pages]
     text = "\n\n".join(texts)
     ends = accumulate(map(len, texts), lambda end, chars: end + len("\n\n") + chars)
     return DocumentText(

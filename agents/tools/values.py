@@ -61,7 +61,8 @@ class ChunkMetadata(Value):
 
 
 class Chunk(Value):
-    """`score`: 0..1, higher is closer. `start` and `end`: its place in the document's text."""
+    """`score`: 0..1, higher is closer. `start` and `end`: its place in the document's text. `chunk_id`: empty for a
+    page that was read as a whole."""
 
     chunk_id: str
     score: float
@@ -95,6 +96,9 @@ class DocumentFilters(Value):
     date_to: str | None = Field(default=None, description="Not newer than this day, YYYY-MM-DD")
 
 
+PAGE_MARK: Final = "[page {number}]\n"
+
+
 class ListedDocument(Value):
     """`state`: a word for how far it is, such as ready. `date`: the document's own, YYYY-MM-DD. `is_own`: the asker's,
     not one that others share with them."""
@@ -118,8 +122,8 @@ class DocumentList(Value):
 
 
 class DocumentText(Value):
-    """Pages are counted from 1; a document without pages has one. `page_ends`: where in `text` each page ends that is
-    wholly in it."""
+    """Pages are counted from 1; a document without pages has one. Of others each page in `text` begins with its mark,
+    below an empty line. `page_ends`: where in it each page ends that is wholly in it."""
 
     doc_id: str
     filename: str
@@ -128,6 +132,21 @@ class DocumentText(Value):
     last_page: int = 1
     total_pages: int = 1
     page_ends: tuple[int, ...] = ()
+
+    def pages(self) -> tuple[tuple[int, str], ...]:
+        """The pages that are wholly in it, by their numbers; the beginning of the first, if none is. By their marks:
+        a guard that changed the text has moved the ends."""
+        number, rest = self.first_page, self.text
+        if self.total_pages > 1:
+            rest = rest.removeprefix(PAGE_MARK.format(number=number))
+        found = []
+        while number < self.last_page:
+            text, mark, after = rest.partition(f"\n\n{PAGE_MARK.format(number=number + 1)}")
+            if not mark:
+                break
+            found.append((number, text))
+            number, rest = number + 1, after
+        return (*found, (number, rest))[: max(1, len(self.page_ends))]
 
 
 # --- code (S177, S200)

@@ -4,11 +4,11 @@ import { revealed } from "./plain_text.js";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-// {href, isOwn}: a document of this installation at its passage, or a web page; null for what cannot be opened.
+// {href, isOwn}: a document of this installation at its passage or page, or a web page; null for what cannot be opened.
 export function targetOf(source) {
   if (UUID.test(source.document_id ?? "")) {
-    const passage = UUID.test(source.chunk_id ?? "") ? `?chunk=${source.chunk_id}` : "";
-    return { href: `/documents/${source.document_id}/${passage}`, isOwn: true };
+    const place = UUID.test(source.chunk_id ?? "") ? `?chunk=${source.chunk_id}` : source.page ? `?page=${source.page}` : "";
+    return { href: `/documents/${source.document_id}/${place}`, isOwn: true };
   }
   const url = webAddress(source.url);
   return url ? { href: url.href, isOwn: false } : null;

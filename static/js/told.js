@@ -44,6 +44,7 @@ const SENTENCES = [
   said("Planning the research"),
   said("Planning what is missing"),
   said("Putting the findings together"),
+  said("Reading the document from its first page on"),
   said("Revising the draft"),
   said("Running the program ({round} of at most {rounds})"),
   said("Saying what came of it"),

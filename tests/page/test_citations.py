@@ -106,6 +106,14 @@ def test_numbers_lead_to_the_passage_in_the_document_and_to_web_pages(open_stage
 
 
 @pytest.mark.spec("B19")
+def test_a_number_of_a_page_that_was_read_as_a_whole_leads_to_that_page(open_stage: Any) -> None:
+    whole = REPORT.model_copy(update={"chunk_id": None, "page": 12})
+    page = _stage(open_stage, _run("It says so [1].", (whole,))).page
+
+    assert page.locator(".prose .citation").first.get_attribute("href") == f"/documents/{DOCUMENT}/?page=12"
+
+
+@pytest.mark.spec("B19")
 def test_of_many_sources_the_first_are_listed_and_the_others_are_a_click_away(open_stage: Any) -> None:
     """Under the numbers by which the text cites them."""
     many = tuple(REPORT.model_copy(update={"page": number}) for number in range(1, 13))

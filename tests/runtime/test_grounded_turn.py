@@ -83,6 +83,37 @@ async def test_each_sentence_of_an_answer_is_checked_and_a_reload_shows_the_same
     assert shown(said) == ANSWER
 
 
+@pytest.mark.spec("B19", "S174")
+async def test_an_attached_document_is_read_from_its_first_page_to_its_last_and_cited_by_them(
+    alice: Any, scripted_server: ScriptedServer, make_runner: Runners
+) -> None:
+    parts = [
+        f"## Part {number}\n\nPart {number} costs {number}00 euro. {'So it is. ' * 200}" for number in range(1, 31)
+    ]
+    document = await take_in(alice, "\n\n".join(parts), filename="offer.md")
+    assert document.total_pages > 3
+    last = document.total_pages
+    answer = f"Part 1 costs 100 euro [1]. Part 30 costs 3000 euro [{last}]."
+    scripted_server.script(
+        Script(text=json.dumps({"query": "offer summary", "whole": True})), Script(text=answer, match="## Sources")
+    )
+    await make_runner(scripted_server.url, providers=OWN)
+
+    options = {"attachment_ids": [str(document.id)]}
+    run = await ended(
+        await start(alice, "Summarise the attached offer", about=TEMPORARY, options=options), timeout_s=40
+    )
+
+    assert (run.status, run.answer) == ("completed", answer), run.error_message
+    told = scripted_server.calls[-1].last_user
+    assert all(f"Part {number} costs {number}00 euro." in told for number in range(1, 31))
+    assert f"[1] to [{last}]: all pages of one document" in told
+    complete = (await events(run.id))[-1]
+    assert [check["supported"] for check in complete["checks"]] == [True, True]
+    cited = complete["sources"][last - 1]
+    assert (cited["document_id"], cited["page"], cited.get("chunk_id")) == (str(document.id), last, None)
+
+
 @pytest.mark.spec("B19")
 async def test_where_the_checking_model_fails_the_words_verdict_stays(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners

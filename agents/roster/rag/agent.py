@@ -1,6 +1,7 @@
-"""The rag agent: finds passages in the person's documents and answers from them, with sources."""
+"""The rag agent: finds passages in the person's documents, or reads the one that the task is about as a whole, and
+answers from them, with sources."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -12,13 +13,14 @@ from agents.exchange import AgentInput, Work
 from agents.hearing import with_said
 from agents.passages import Passage, sources_of, told
 from agents.pictures import pictures_told
-from agents.pipeline.citations import check
+from agents.pipeline.citations import check, cited
 from agents.prompts import fill, read_prompt
 from agents.roles.reranker import KEEP, Candidate, ranked
 from agents.roster.rag import listing
-from agents.roster.rag.answers import unanswered, with_source
+from agents.roster.rag.answers import partly_read, unanswered, with_source
 from agents.roster.rag.filters import filters_of
 from agents.roster.rag.relevance import is_relevant, merged
+from agents.roster.rag.whole import MOST_CHARS, Whole, asks_for_whole, meant, only_one, read_whole
 from agents.runtime.context import AgentContext
 from agents.runtime.tool_door import ToolReply
 from agents.small import SMALL_CHARS, ask_small
@@ -58,7 +60,8 @@ UNANSWERED: Final = 0.2
 
 
 class Query(BaseModel):
-    """One search of documents, what it is limited to, and the words for a second one."""
+    """One search of documents, what it is limited to, and the words for a second one. `whole`: what a search finds is
+    not enough, the document itself is to be read."""
 
     query: str = Field(min_length=1, max_length=500)
     otherwise: str = Field(default="", max_length=500)
@@ -69,12 +72,15 @@ class Query(BaseModel):
     date_to: str = Field(default="", description="YYYY-MM-DD, or empty")
     metric: str = ""
     names: list[str] = []
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """`widened`: nothing that fits was found under the filters, so they were dropped. `fits`: whether any of it has to
-    do with the question. `unread`: documents that no search finds yet. `trouble`: why nothing was searched."""
+    do with the question. `unread`: documents that no search finds yet. `trouble`: why nothing was searched. `whole`:
+    documents that were read from their first page on, in place of a search; `chunks` are their pages. `left_out`: how
+    many could not be. `in_parts`: the task is about the whole, and these are passages all the same."""
 
     query: str
     chunks: tuple[Chunk, ...] = ()
@@ -83,6 +89,9 @@ class Found:
     unread: int = 0
     trouble: str = ""
     code: str = ""
+    whole: tuple[Whole, ...] = ()
+    left_out: int = 0
+    in_parts: bool = False
 
     @property
     def confidence(self) -> float:
@@ -100,12 +109,10 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     pictures = await pictures_told(context, task)
     with stage(context, "search", "Choosing what to look for in the documents"):
         query = await _query(context, task, pictures)
-    with stage(context, "search", f"Searching the documents for: {query.query}"):
-        found = await _found(context, task, query)
+    found = await _read_or_found(context, task, query)
     if found.trouble:
         data = {"query": query.query}
         return Work(result=found.trouble, done=False, error=found.code, partial_data=data, confidence=0)
-    found = replace(found, chunks=await _best(context, task, found))
     if not found.fits and not pictures and not (task.capable and found.chunks):
         return _work(found, unanswered(task.task, found.passages(), unread=found.unread), model=None)
     with stage(context, "synthesize", "Answering from what was found"):
@@ -115,12 +122,40 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
 
 async def _query(context: AgentContext, task: AgentInput, pictures: str) -> Query:
     if not task.capable:
-        return Query(query=" ".join(task.task.split())[:300] or "-")
+        return Query(query=" ".join(task.task.split())[:300] or "-", whole=asks_for_whole(task.task))
     system = fill(read_prompt(HERE / "query.md"), rules=house_rules())
     user = briefing(task) + pictures
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
     request = task.request(agent=SPEC.name, tier=Tier.FLASH, messages=messages, temperature=0, keeps_temperature=True)
     return await context.structured(await with_said(context, request), Query, stage="search_agent")
+
+
+async def _read_or_found(context: AgentContext, task: AgentInput, query: Query) -> Found:
+    """The documents that the task is about as a whole; the best passages, where it is about none so, or nobody can tell
+    which before a search, or after it."""
+    if query.whole:
+        read = await _whole(context, task, query, await meant(context, task.options, query.filename))
+        if read is not None:
+            return read
+    with stage(context, "search", f"Searching the documents for: {query.query}"):
+        found = await _found(context, task, query)
+    if query.whole and found.fits:
+        read = await _whole(context, task, query, only_one(found.chunks))
+        if read is not None:
+            return read
+    return replace(found, chunks=await _best(context, task, found), in_parts=query.whole) if found.chunks else found
+
+
+async def _whole(context: AgentContext, task: AgentInput, query: Query, ids: Sequence[str]) -> Found | None:
+    """None where there is nothing to read."""
+    if not ids:
+        return None
+    with stage(context, "read", "Reading the document from its first page on"):
+        read = await read_whole(context, ids, most_chars=MOST_CHARS if task.capable else SMALL_CHARS)
+    if not read:
+        return None
+    chunks = tuple(page for one in read for page in one.pages)
+    return Found(query.query, chunks, fits=True, whole=read, left_out=len(ids) - len(read))
 
 
 async def _found(context: AgentContext, task: AgentInput, query: Query) -> Found:
@@ -210,13 +245,16 @@ async def _answer(context: AgentContext, task: AgentInput, found: Found, picture
     """`pictures`: what those show that are attached beside the documents."""
     passages = found.passages()
     if not task.capable:
-        few = told(passages, limit=SMALL_CHARS // SMALL_KEEP, total=SMALL_CHARS)
+        few = told(passages, limit=SMALL_CHARS if found.whole else SMALL_CHARS // SMALL_KEEP, total=SMALL_CHARS)
         user = f"{few}\n\nQuestion: {short_briefing(task, limit=400)}"
         system = read_prompt(HERE / "prompt_small.md")
         # Nobody reads along: what the passages do not say is not shown.
         quiet = task.model_copy(update={"speaks": False})
         return await ask_small(context, quiet, SPEC, system=system, user=user, stage="synthesize")
-    shown = told(passages, limit=CHUNK_CHARS, total=ALL_CHUNKS_CHARS) or "Nothing was found in the documents."
+    if found.whole:
+        shown = told(passages, limit=MOST_CHARS, total=MOST_CHARS)
+    else:
+        shown = told(passages, limit=CHUNK_CHARS, total=ALL_CHUNKS_CHARS) or "Nothing was found in the documents."
     user = f"{briefing(task)}{pictures}\n\n## Sources{_caution(found)}\n{shown}"
     system = fill(read_prompt(HERE / "synthesize.md"), rules=house_rules())
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
@@ -225,7 +263,11 @@ async def _answer(context: AgentContext, task: AgentInput, found: Found, picture
 
 
 def _caution(found: Found) -> str:
-    said = []
+    said = [*_as_pages(found.whole)]
+    if found.left_out:
+        said.append(f"Documents that the task is about, too, and that cannot be read: {found.left_out}. Say so.")
+    if found.in_parts:
+        said.append("The task is about documents as a whole; these are only passages that a search found. Say so.")
     if found.widened:
         said.append(
             "Nothing that fits was found within the period or kind of document that was asked for; these are from "
@@ -241,9 +283,27 @@ def _caution(found: Found) -> str:
     return "".join(f"\n{sentence}" for sentence in said)
 
 
+def _as_pages(whole: Sequence[Whole]) -> Iterator[str]:
+    """Which of the sources are the pages of which document, and how many pages are missing. By numbers: others have
+    given it its name."""
+    first = 1
+    for one in whole:
+        last = first + len(one.pages) - 1
+        span = f"[{first}] to [{last}]" if last > first else f"[{first}]"
+        if one.is_all:
+            yield f"{span}: all pages of one document, in their order."
+        else:
+            part = ", and of these not all of the text" if one.is_cut else ""
+            yield f"{span}: of one document only pages 1 to {one.read} of {one.total} were read{part}. Say so."
+        first = last + 1
+
+
 def _cited(task: AgentInput, found: Found, reply: ModelReply) -> str:
-    text = reply.text if task.capable else with_source(reply.text, found.passages(), question=task.task)
-    return check(text, len(sources_of(found.passages())))
+    if task.capable:
+        return check(reply.text, len(sources_of(found.passages())))
+    text = check(with_source(reply.text, found.passages(), question=task.task), len(sources_of(found.passages())))
+    missing = [partly_read(task.task, one.read, one.total) for one in found.whole if not one.is_all]
+    return "\n\n".join([text, *dict.fromkeys(missing)])
 
 
 async def _listed(context: AgentContext, task: AgentInput) -> Work:
@@ -260,6 +320,9 @@ async def _listed(context: AgentContext, task: AgentInput) -> Work:
 
 def _work(found: Found, text: str, *, model: str | None) -> Work:
     sources = sources_of(found.passages())
+    if found.whole:
+        # Behind the last page that is named there may be many more.
+        sources = sources[: max(cited(text, len(sources)), default=1)]
     shown = [
         {"type": "document", "source": source.source, "page": source.page, "section": source.section}
         for source in sources

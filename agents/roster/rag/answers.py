@@ -47,6 +47,13 @@ def _unread(count: int, *, german: bool) -> str:
     return f"{which} still being read: ask again in a moment."
 
 
+def partly_read(question: str, read: int, total: int) -> str:
+    """That a document was read from its beginning on, and not to its end."""
+    if _is_german(question):
+        return f"Gelesen ist davon nur der Anfang, bis Seite {read} von {total}."
+    return f"Only its beginning was read, up to page {read} of {total}."
+
+
 def _nearest(question: str, near: Sequence[Passage], *, german: bool) -> str:
     if german:
         said = "In Ihren Dokumenten habe ich darauf keine sichere Antwort gefunden. Am nächsten kommt:"

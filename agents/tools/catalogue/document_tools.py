@@ -93,7 +93,7 @@ def source_of(chunk: Chunk) -> Source:
         excerpt=chunk.text[:EXCERPT_CHARS] or None,
         relevance_score=chunk.score,
         document_id=chunk.doc_id,
-        chunk_id=chunk.chunk_id,
+        chunk_id=chunk.chunk_id or None,
     )
 
 
