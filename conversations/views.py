@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
@@ -42,18 +42,15 @@ NO_MODEL_NOTICE = gettext_noop(
 def chat(request: HttpRequest, conversation_id: uuid.UUID | None = None) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)
-    if conversation_id and not Conversation.objects.of(user).filter(id=conversation_id).exists():
+    opened = reading.conversations_of(user).filter(id=conversation_id).first() if conversation_id else None
+    if conversation_id and opened is None:
         raise Http404
-    wanted = None if conversation_id else request.GET.get("project")
-    return render(request, "conversations/chat.html", {"page_data": _page_data(user, conversation_id, wanted)})
+    return render(request, "conversations/chat.html", {"page_data": _page_data(user, opened, request.GET)})
 
 
-def _page_data(user: User, conversation_id: uuid.UUID | None, project_id: str | None) -> dict[str, Any]:
-    """`project_id`: of the project in which a new conversation shall begin, as the address has it."""
+def _page_data(user: User, opened: Conversation | None, asked: QueryDict) -> dict[str, Any]:
+    """`asked`: what the address says of a conversation that is yet to begin, such as its project."""
     projects = [{"id": str(pk), "name": name} for pk, name in _projects(user)]
-    if conversation_id:
-        of = Conversation.objects.of(user).filter(id=conversation_id).values_list("project", flat=True).first()
-        project_id = str(of)
     return {
         "user": {
             "id": str(user.pk),
@@ -63,11 +60,10 @@ def _page_data(user: User, conversation_id: uuid.UUID | None, project_id: str | 
             "is_staff": user.is_staff,
         },
         "frame": frame.of_chat(user),
-        "conversation_id": str(conversation_id) if conversation_id else None,
-        "is_temporary": conversation_id is not None
-        and Conversation.objects.filter(id=conversation_id, user=user, is_temporary=True).exists(),
+        "conversation_id": str(opened.pk) if opened else None,
+        "conversation": ConversationSerializer(opened).data if opened else None,
         "projects": projects,
-        "project": next((one for one in projects if one["id"] == project_id), None),
+        "project": None if opened else next((one for one in projects if one["id"] == asked.get("project")), None),
         "is_model_small": model_notice() == BUNDLED_NOTICE,
         "model_notice": _(notice) if (notice := model_notice()) else None,
         "max_question_chars": settings.CONFIG.max_question_chars,

@@ -21,7 +21,8 @@ export function conversationIn(pathname) {
 }
 
 export function createApplication({ page, csrfToken, api }) {
-  const list = createConversationList(api, page.pinned ?? []);
+  const opened = page.conversation ?? null; // as it was when the page was loaded; the list's first page need not have it
+  const list = createConversationList(api, [...(page.pinned ?? []), ...(opened && !opened.is_temporary ? [opened] : [])]);
   const unread = createUnread(page.user.id);
   const mode = signal(readMode()); // who shall work on the next question
   const inserted = signal(null); // {text}: to be put into the box
@@ -34,16 +35,22 @@ export function createApplication({ page, csrfToken, api }) {
   takeDrops({ ...attaching, add: (files) => attach(attaching, files) }, dropping);
   const waitingForMe = signal(0); // requests in the inbox
   const isReminded = signal(false); // of one of them, since their number changed last
-  const temporary = signal(page.is_temporary ?? false); // the open conversation, or the next one, is of no list and no memory
-  const temporaries = new Set(temporary.value ? [page.conversation_id] : []);
+  const temporary = signal(opened?.is_temporary ?? false); // the open conversation, or the next one, is of no list and no memory
+  const temporaries = new Set(temporary.value ? [opened.id] : []);
   const conversationId = computed(() => session.value?.conversationId ?? null);
-  const nextProject = signal(page.conversation_id ? null : (page.project ?? null)); // of a conversation that is not there yet
+  const nextProject = signal(page.project ?? null); // of a conversation that is not there yet
   const project = computed(() => {
     const id = conversationId.value;
     if (!id) return nextProject.value;
-    const known = list.items.value.find((item) => item.id === id);
-    return (known ? known.project : id === page.conversation_id ? page.project : null) ?? null;
+    return (list.find(id) ?? (id === opened?.id ? opened : null))?.project ?? null;
   });
+
+  // How a conversation is now: one that is temporary stands in no list.
+  function learn(conversation) {
+    if (conversation.is_temporary) temporaries.add(conversation.id);
+    if (!temporaries.has(conversation.id)) list.update(conversation);
+    else if (conversation.id === conversationId.value) temporary.value = true;
+  }
 
   function show(id) {
     if (id === conversationId.value) return;
@@ -52,11 +59,12 @@ export function createApplication({ page, csrfToken, api }) {
     unread.note(id);
     if (!id) nextProject.value = null;
     temporary.value = temporaries.has(id);
+    if (id && !temporaries.has(id) && !list.find(id)) api.getConversation(id).then(learn, () => undefined);
     session.value = id && openSession({
       conversationId: id,
       userId: page.user.id,
       api,
-      onConversation: (conversation) => temporaries.has(conversation.id) || list.update(conversation),
+      onConversation: learn,
       onRunning: list.setRunning,
       onMissing: list.forget,
     });
@@ -74,8 +82,7 @@ export function createApplication({ page, csrfToken, api }) {
     if (!session.value) {
       const conversation = await api.createConversation({ ...(temporary.value && { temporary: true }), ...(nextProject.value && { project_id: nextProject.value.id }) });
       batch(() => {
-        if (conversation.is_temporary) temporaries.add(conversation.id);
-        else list.update(conversation);
+        learn(conversation);
         go(conversation.id);
       });
     }

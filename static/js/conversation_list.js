@@ -32,18 +32,20 @@ export function createConversationList(api, given = []) {
     return loadMore();
   }
 
+  const find = (id) => items.value.find((item) => item.id === id);
+
   function update(conversation) {
     items.value = merged(items.value, [conversation]);
   }
 
   function setRunning(id, running) {
-    const known = items.value.find((item) => item.id === id);
+    const known = find(id);
     if (known && known.running !== running) update({ ...known, running });
   }
 
   // Something was said in it: it goes to the top.
   function touch(id) {
-    const known = items.value.find((item) => item.id === id);
+    const known = find(id);
     if (known) update({ ...known, updated_at: new Date().toISOString() });
   }
 
@@ -81,7 +83,7 @@ export function createConversationList(api, given = []) {
     items.value = items.value.filter((item) => item.id !== id);
   }
 
-  return { items, error, complaint, loading, more, loadMore, retry, update, setRunning, touch, refresh, rename, pin, remove, forget };
+  return { items, error, complaint, loading, more, loadMore, retry, find, update, setRunning, touch, refresh, rename, pin, remove, forget };
 }
 
 export function merged(items, fresh) {

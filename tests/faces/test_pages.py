@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from conversations import actions
-from hyperagent.accounts.scopes import GROUP_ROLES
+from hyperagent.accounts.scopes import GROUP_ROLES, Role
 
 
 def page_data(html: str) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def page_data(html: str) -> dict[str, Any]:
 
 
 def test_the_chat_page_brings_who_looks_at_what(alice: Any, client_of: Callable[[Any], Client]) -> None:
-    conversation = actions.create(alice)
+    conversation = actions.create(alice, title="Shore power")
     browser = client_of(alice)
 
     start, one = browser.get("/"), browser.get(f"/c/{conversation.id}/")
@@ -32,8 +32,10 @@ def test_the_chat_page_brings_who_looks_at_what(alice: Any, client_of: Callable[
     data = page_data(one.content.decode())
     who = {"id": str(alice.id), "email": alice.email, "display_name": "Alice", "initials": "A", "is_staff": False}
     assert data["user"] == who
-    assert data["conversation_id"] == str(conversation.id)
-    assert page_data(start.content.decode())["conversation_id"] is None
+    assert data["conversation_id"] == data["conversation"]["id"] == str(conversation.id)
+    assert (data["conversation"]["title"], data["conversation"]["is_temporary"]) == ("Shore power", False)
+    at_first = page_data(start.content.decode())
+    assert (at_first["conversation_id"], at_first["conversation"]) == (None, None)
     assert {"task", "chat"} <= set(data["modes"])
     assert "IMAGE_MODEL" in data["modes_lacking"]["image"]
     assert data["max_question_chars"] > 0

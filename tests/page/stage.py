@@ -166,11 +166,16 @@ class Stage:
             },
             "frame": frame.of_chat(User(is_staff=True)),
             "conversation_id": self.conversation_id,
+            "conversation": self.conversation,
             "model_notice": None,
             "max_question_chars": 100_000,
             "modes": MODES,
         }
         return render_to_string("conversations/chat.html", {"page_data": page_data}, request=request)
+
+    @property
+    def conversation(self) -> Json:
+        return {"id": self.conversation_id, "title": "Vector databases", "updated_at": MADE_AT, "running": False}
 
     def answered(self, url: str, posted: Json | None) -> tuple[int, bytes, str]:
         """What the API says: status, body and its type. `posted`: of a POST, the JSON that it sent, if it was some."""
@@ -186,14 +191,8 @@ class Stage:
         return status, json.dumps(body).encode(), "application/json"
 
     def _reading(self, path: str, url: str) -> Json:
-        conversation = {
-            "id": self.conversation_id,
-            "title": "Vector databases",
-            "updated_at": MADE_AT,
-            "running": False,
-        }
         if path == "/conversations":
-            return {"next": None, "previous": None, "results": [conversation]}
+            return {"next": None, "previous": None, "results": [self.conversation]}
         if path == "/agents":
             return {
                 "results": [{"name": name, "description": f"Works on {name}", "enabled": True} for name in MODES[1:]]

@@ -43,7 +43,7 @@ export function App({ application }) {
   const waiting = session?.waiting.value ?? false;
   const empty = session?.isEmpty.value ?? true;
   const isThere = session && !empty && !missing;
-  const current = list.items.value.find(({ id }) => id === session?.conversationId);
+  const current = list.find(session?.conversationId);
   const untitled = application.temporary.value ? t("Temporary chat") : t("New conversation");
   const title = session ? current?.title || untitled : untitled;
   const insert = (text) => (application.inserted.value = { text });

@@ -140,12 +140,14 @@ def test_the_chat_is_told_the_project_that_a_conversation_shall_begin_in(
     browser, conversation = client_of(alice), conversations.create(alice, project_id=plans.pk)
 
     def told(url: str) -> Any:
-        return browser.get(url).context["page_data"]["project"]
+        return browser.get(url).context["page_data"]
 
     wanted = {"id": str(plans.pk), "name": "Plans"}
-    assert told(f"/?project={plans.pk}") == told(f"/c/{conversation.pk}/") == wanted
-    assert told("/?project=nonsense") is None
-    assert told(f"/c/{conversations.create(alice).pk}/?project={plans.pk}") is None
+    assert told(f"/?project={plans.pk}")["project"] == wanted
+    assert told(f"/c/{conversation.pk}/")["conversation"]["project"] == wanted
+    assert told("/?project=nonsense")["project"] is None
+    other = told(f"/c/{conversations.create(alice).pk}/?project={plans.pk}")
+    assert (other["project"], other["conversation"]["project"]) == (None, None)
 
 
 def test_the_pages_take_the_same_number_of_queries_however_much_there_is(
