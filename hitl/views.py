@@ -157,8 +157,11 @@ def run_url(found: Request, user: User) -> str:
 @login_required
 @require_safe
 def standing_rules(request: HttpRequest) -> HttpResponse:
+    """Those that stand, then those that are over, the newest first of both."""
     user = _reader(request)
-    newest = (F("revoked_at").desc(nulls_first=True), "-created_at", "-id")
+    standing = Rule.objects.of(user).standing()
+    last = Case(When(pk__in=standing.values("pk"), then=0), default=1, output_field=IntegerField())
+    newest = (last, F("revoked_at").desc(nulls_first=True), "-created_at", "-id")
     found = Rule.objects.of(user).select_related("revoked_by").order_by(*newest)
     page: Page[Rule] = Paginator(found, RULES_A_PAGE).get_page(request.GET.get("page"))
     now = timezone.now()
@@ -167,6 +170,7 @@ def standing_rules(request: HttpRequest) -> HttpResponse:
     context = {
         "page": page,
         "standing": [one for one in listed if one["state"] == "standing"],
+        "is_asked_always": not standing.exists(),
         "past": [one for one in listed if one["state"] != "standing"],
     }
     return render(request, "hitl/rules.html", context)

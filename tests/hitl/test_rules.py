@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -509,3 +510,31 @@ def test_each_needs_its_scope(run: Execution, alice: Any, api_of: Callable[..., 
     assert runs.get(RULES).status_code == 403
     assert reads.get(RULES).status_code == 200
     assert reads.post(PREVIEW, said).status_code == reads.delete(f"{RULES}/{rule.id}").status_code == 403
+
+
+@pytest.mark.parametrize("page", [1, 2])
+def test_the_page_never_says_that_you_are_asked_always_while_a_rule_stands(
+    alice: Any, client_of: Callable[[Any], Client], page: int
+) -> None:
+    make_rule(alice, text="To anyone at example.org.")
+    for number in range(50):
+        make_rule(alice, text=f"Twice, {number}.", max_uses=2, uses=2)
+
+    shown = client_of(alice).get(f"/rules/?page={page}").content.decode()
+
+    assert ("Rules that stand" in shown, "To anyone at example.org." in shown) == (page == 1,) * 2
+    assert "You are asked each time" not in shown
+
+
+def test_where_no_rule_stands_any_more_the_page_says_that_you_are_asked(
+    alice: Any, client_of: Callable[[Any], Client]
+) -> None:
+    browser = client_of(alice)
+    at_first = browser.get("/rules/").content.decode()
+    make_rule(alice, max_uses=2, uses=2)
+    later = browser.get("/rules/").content.decode()
+
+    assert ("No rules yet" in at_first, "No rules yet" in later) == (True, False)
+    assert "No rule stands" in later
+    assert "You are asked each time" in at_first
+    assert "You are asked each time" in later
