@@ -5,10 +5,10 @@ import { t } from "./i18n.js";
 import { DeleteDialog, ProjectDialog, ShareDialog, TitleDialog } from "./components/documents_dialogs.js";
 import { DocumentMenu } from "./components/documents_menu.js";
 
-// What the server wrote on an element about the document there.
+// What the server wrote on an element about the document there. `isShared`: with groups, with everyone, or in a project.
 export function documentOf(element) {
-  const { document: id, name, title, status, own, visibility, groups, cancel, again } = element.dataset;
-  return { id, name, title, status, isOwn: Boolean(own), visibility, groups: JSON.parse(groups), mayCancel: Boolean(cancel), mayReadAgain: Boolean(again) };
+  const { document: id, name, title, status, own, visibility, shared, groups, cancel, again } = element.dataset;
+  return { id, name, title, status, isOwn: Boolean(own), visibility, isShared: Boolean(shared), groups: JSON.parse(groups), mayCancel: Boolean(cancel), mayReadAgain: Boolean(again) };
 }
 
 // `changed(document)` after each change, `deleted(document)` after that. `groups`: names of those to share with;

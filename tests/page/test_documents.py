@@ -154,6 +154,31 @@ def test_a_document_is_shared_and_deleted_from_its_row_on_a_phone(live_site: Any
     assert faults == []
 
 
+def test_that_others_lose_a_document_with_it_is_said_where_a_project_alone_shares_it(person: Any, visit: Any) -> None:
+    page = visit(person(), **FORMS["wide and light"]).new_page()
+    page.goto("/documents/")
+    page.get_by_label("Files to add").set_input_files({"name": "plan.md", "mimeType": "", "buffer": b"# Plan\n\nGo."})
+    expect(row(page, "plan.md")).to_contain_text("Only you")
+    for_others = page.get_by_role("dialog").filter(has_text="for those who share it too")
+    menu(page, "plan.md", choose="Delete")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    expect(for_others).to_have_count(0)
+
+    page.goto("/projects/")
+    page.get_by_label("Name").fill("Tender")
+    page.get_by_role("button", name="Begin project").click()
+    page.get_by_label("One of your documents").select_option(label="plan.md")
+    page.locator(".project-line").filter(has=page.locator("#add-document")).get_by_role("button", name="Add").click()
+    page.locator("#project-documents").get_by_role("link", name="plan.md").click()
+    page.get_by_role("button", name="More options for plan.md").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    expect(for_others).to_be_visible()
+    page.goto("/documents/")
+
+    menu(page, "plan.md", choose="Delete")
+    expect(for_others).to_be_visible()
+
+
 def test_a_file_is_refused_stopped_and_tried_again_beside_its_name(person: Any, visit: Any) -> None:
     page = visit(person(), **FORMS["wide and light"]).new_page()
     page.goto("/documents/")

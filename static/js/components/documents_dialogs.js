@@ -92,11 +92,10 @@ export function ProjectDialog({ document, projects, add, close }) {
 
 export function DeleteDialog({ document, confirm, close }) {
   const [state, submit] = useSending(confirm);
-  const isShared = document.visibility !== "private";
   const name = html`<bdi>${document.name}</bdi>`;
   return html`<${Modal} label=${t("Delete document")} close=${close}><form onSubmit=${submit}>
     <h2>${t("Delete this document?")}</h2>
-    <p>${isShared
+    <p>${document.isShared
       ? parts("“{document}”, its text and everything it is found by will be deleted, for those who share it too. Answers that cite it stay, but their links lead nowhere. This cannot be undone.", { document: name })
       : parts("“{document}”, its text and everything it is found by will be deleted. Answers that cite it stay, but their links lead nowhere. This cannot be undone.", { document: name })}</p>
     ${state.error && html`<p class="form-error" role="alert">${state.error}</p>`}
