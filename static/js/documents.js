@@ -6,6 +6,7 @@ import { DropVeil, Uploads } from "./components/documents_uploads.js";
 import { createDocumentActions } from "./documents_actions.js";
 import { createUploads, filesOf } from "./documents_upload.js";
 import { takeDrops } from "./file_drop.js";
+import { filterAtOnce } from "./filters.js";
 import { t } from "./i18n.js";
 import { watchInbox } from "./inbox_socket.js";
 import { oneAtATime } from "./one_at_a_time.js";
@@ -72,7 +73,7 @@ const actions = createDocumentActions({ api: createApi({ csrfToken }), groups: p
 
 dress(document);
 actions.listen(list);
-document.querySelector(".inbox-filters").addEventListener("change", (event) => event.target.tagName === "SELECT" && event.currentTarget.requestSubmit());
+filterAtOnce(document.querySelector(".inbox-filters"));
 render(html`<${Uploads} uploads=${uploads} />`, document.getElementById("uploads"));
 render(html`<${Over} />`, document.getElementById("documents-over"));
 watchInbox(() => {}, { onDocument: readList });

@@ -7,6 +7,7 @@ import { createUploads } from "./documents_upload.js";
 import { takeDrops } from "./file_drop.js";
 import { createFileActions } from "./files_actions.js";
 import { intoFolder, pastedFiles } from "./files_upload.js";
+import { filterAtOnce } from "./filters.js";
 import { t } from "./i18n.js";
 import { dress, refresh } from "./server_html.js";
 
@@ -66,7 +67,7 @@ const actions = createFileActions({ api: createApi({ csrfToken }), changed: read
 
 dress(document);
 actions.listen(list);
-document.querySelector(".inbox-filters select").addEventListener("change", (event) => event.currentTarget.form.requestSubmit());
+filterAtOnce(document.querySelector(".inbox-filters"));
 render(html`<${Uploads} uploads=${uploads} />`, document.getElementById("uploads"));
 render(html`<${Over} />`, document.getElementById("files-over"));
 setInterval(() => document.hidden || readList(), REFRESH_MS);

@@ -5,6 +5,7 @@ import { createApi } from "./api.js";
 import { t, tn } from "./i18n.js";
 import { BulkBar, BulkDialog } from "./components/bulk.js";
 import { RequestView } from "./components/request_view.js";
+import { filterAtOnce } from "./filters.js";
 import { titleWith, watchInbox } from "./inbox_socket.js";
 import { oneAtATime } from "./one_at_a_time.js";
 import { createRequests } from "./requests.js";
@@ -223,7 +224,7 @@ dress(document);
 list.addEventListener("click", onClick);
 list.addEventListener("change", (event) => event.target.type === "checkbox" && toggle(event.target.value));
 document.addEventListener("keydown", onKeyDown);
-document.querySelector(".inbox-filters").addEventListener("change", (event) => event.target.tagName === "SELECT" && event.currentTarget.requestSubmit());
+filterAtOnce(document.querySelector(".inbox-filters"));
 render(html`<${Pane} />`, document.getElementById("inbox-pane"));
 render(html`<${Below} />`, document.getElementById("inbox-bar"));
 

@@ -201,6 +201,29 @@ def test_the_inbox_can_be_read_without_javascript_filtered_and_paged(live_site: 
     expect(page.get_by_role("heading", name="Nothing fits these filters")).to_be_visible()
 
 
+def test_by_keyboard_a_filter_is_chosen_first_and_then_filtered_by(live_site: Any, person: Any, visit: Any) -> None:
+    alice = person()
+    open_request(live_site, alice, asked.mail_call())
+    page = visit(alice, viewport=SIZES["wide"]).new_page()
+    page.goto(f"{live_site.base_url}/inbox/")
+    risk = page.get_by_role("combobox", name="Risk")
+    page.locator("body.is-live").wait_for()
+
+    risk.focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    expect(risk).to_be_focused()
+    chosen = risk.input_value()
+    assert chosen
+    assert page.url == f"{live_site.base_url}/inbox/"
+    page.get_by_role("button", name="Filter").press("Enter")
+
+    page.wait_for_url(f"**/inbox/?*risk={chosen}*")
+    risk.click()
+    risk.select_option("")
+    page.wait_for_url("**/inbox/?*risk=&*")
+
+
 @pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("phone", "dark")])
 def test_the_inbox_fits_and_keeps_axes_rules(live_site: Any, person: Any, visit: Any, size: str, scheme: str) -> None:
     alice = person()
