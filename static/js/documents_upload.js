@@ -3,12 +3,13 @@ import { computed, signal } from "../vendor/preact.js";
 import { language, t, tn } from "./i18n.js";
 
 const AT_ONCE = 3;
-const KEPT_FILES = 500; // of one drop
+export const MOST_FILES = 5000; // of one drop or choice
+const MOST_DRAWN = 200;
 const unreachable = () => t("The connection broke off before the file had arrived. Try again.");
 const signedOut = () => t("You are signed out. Sign in again, then add the file once more.");
 
 // A file as a new document.
-const asDocument = {
+export const asDocument = {
   method: "POST",
   url: () => "/api/v1/documents",
   body(file) {
@@ -20,16 +21,20 @@ const asDocument = {
 };
 
 // state: "waiting" | "sending" | "checking" (it has arrived) | "added" | "known" (the same bytes are here) | "failed"
-// `as`: where a file goes and in which form, and what an answer means; without it each becomes a document.
+// `as`: where a file goes and in which form, and what an answer means; without it each becomes a document. With `as.place(outcome)`
+// it is not added before that is done, too: where it fails, another try sends no bytes again.
 export function createUploads({ csrfToken, limitBytes, added, as = asDocument }) {
   const items = signal([]);
+  const untaken = signal(0); // files of the last choice that were more than are taken at once
   const requests = new Map(); // id → XMLHttpRequest
   let last = 0;
 
   const change = (id, fields) => (items.value = items.value.map((item) => (item.id === id ? { ...item, ...fields } : item)));
 
   function add(files) {
-    const fresh = files.slice(0, KEPT_FILES).map((file) => ({ id: ++last, file, name: file.name, size: file.size, sent: 0, documentId: null, ...standing(faultOf(file, limitBytes)) }));
+    const taken = files.slice(0, MOST_FILES);
+    untaken.value = files.length - taken.length;
+    const fresh = taken.map((file) => ({ id: ++last, file, name: file.name, size: file.size, sent: 0, documentId: null, arrived: null, ...standing(faultOf(file, limitBytes)) }));
     items.value = [...items.value, ...fresh];
     next();
   }
@@ -44,12 +49,13 @@ export function createUploads({ csrfToken, limitBytes, added, as = asDocument })
     for (const item of items.value.filter(({ state }) => state === "waiting").slice(0, Math.max(0, free))) send(item);
   }
 
-  function send({ id, file }) {
+  function send({ id, file, arrived }) {
+    if (arrived) return void settle(id, arrived);
     const request = new XMLHttpRequest();
     requests.set(id, request);
     request.upload.onprogress = ({ loaded, total }) => change(id, { sent: total ? loaded / total : 0 });
     request.upload.onload = () => change(id, { state: "checking", sent: 1 });
-    request.onload = () => finish(id, as.outcomeOf(request.status, request.response));
+    request.onload = () => settle(id, as.outcomeOf(request.status, request.response));
     request.onerror = () => finish(id, standing(unreachable()));
     request.open(as.method, as.url(file));
     request.responseType = "json";
@@ -59,9 +65,18 @@ export function createUploads({ csrfToken, limitBytes, added, as = asDocument })
     request.send(as.body(file));
   }
 
-  function finish(id, outcome) {
+  // To where it belongs, if there is such a place beside the one that it has arrived at.
+  async function settle(id, outcome) {
+    if (outcome.state === "failed" || !as.place) return finish(id, outcome);
+    requests.set(id, requests.get(id) ?? null);
+    change(id, { ...outcome, state: "checking", arrived: outcome });
+    finish(id, await as.place(outcome).then(() => outcome, (error) => ({ state: "failed", error: error.message })));
+  }
+
+  function finish(id, { isForAll = false, ...outcome }) {
     requests.delete(id);
     change(id, outcome);
+    if (isForAll) items.value = items.value.map((item) => (item.state === "waiting" ? { ...item, ...outcome } : item));
     const item = items.value.find((one) => one.id === id);
     if (item) added(item);
     next();
@@ -81,12 +96,21 @@ export function createUploads({ csrfToken, limitBytes, added, as = asDocument })
     next();
   }
 
+  function retryAll() {
+    items.value = items.value.map((item) => (item.state === "failed" ? { ...item, ...standing(faultOf(item.file, limitBytes)) } : item));
+    next();
+  }
+
+  function clear() {
+    items.value = items.value.filter(isUnderWay);
+    untaken.value = 0;
+  }
+
   const drop = (id) => (items.value = items.value.filter((item) => item.id !== id));
   return {
-    items, add, put, stop, retry, drop,
+    items, untaken, add, put, stop, retry, retryAll, drop, clear,
     dropListed: (ids) => (items.value = items.value.filter(({ state, documentId }) => state !== "added" || !ids.has(documentId))),
     stopAll: () => items.value.filter(isUnderWay).forEach(({ id }) => stop(id)),
-    clear: () => (items.value = items.value.filter(isUnderWay)),
     isBusy: computed(() => items.value.some(isUnderWay)),
   };
 }
@@ -108,9 +132,11 @@ export function outcomeOf(status, answer) {
   return refusalOf(status, answer);
 }
 
+// `isForAll`: the next one would be refused like this one.
 export function refusalOf(status, answer) {
-  if (status === 401 || answer?.error?.code === "not_authenticated") return { state: "failed", error: signedOut() };
-  return { state: "failed", error: answer?.error?.message ?? t("The server answered with status {status}. Try again in a moment.", { status }) };
+  if (status === 401 || answer?.error?.code === "not_authenticated") return { state: "failed", error: signedOut(), isForAll: true };
+  const error = answer?.error?.message ?? t("The server answered with status {status}. Try again in a moment.", { status });
+  return { state: "failed", error, ...(status === 429 && { isForAll: true }) };
 }
 
 const digits = (value, count) => value.toLocaleString(language, { minimumFractionDigits: count, maximumFractionDigits: count, useGrouping: false });
@@ -120,6 +146,13 @@ export function sizeWords(bytes) {
     if (bytes >= size) return `${digits(bytes / size, bytes / size < 10 ? 1 : 0)} ${unit}`;
   }
   return `${bytes} B`;
+}
+
+// Those that are shown: where there are too many for all, what failed and what is under way stands before the rest.
+export function drawnOf(items, most = MOST_DRAWN) {
+  if (items.length <= most) return items;
+  const order = ["added", "known", "waiting", "checking", "sending", "failed"];
+  return [...items].sort((one, other) => order.indexOf(other.state) - order.indexOf(one.state)).slice(0, most);
 }
 
 // "Adding 2 of 5 files · 40 %", or how it ended. The part that has arrived is counted in bytes.
@@ -150,7 +183,7 @@ export async function filesOf(transfer) {
 }
 
 async function collect(entry, found) {
-  if (found.length >= KEPT_FILES || entry.name.startsWith(".")) return;
+  if (entry.name.startsWith(".")) return;
   const within = entry.fullPath.slice(1); // with the folders that were dropped
   try {
     if (entry.isFile) {

@@ -3,7 +3,7 @@ import { html, render, signal } from "../vendor/preact.js";
 import { announce } from "./announce.js";
 import { createApi } from "./api.js";
 import { DropVeil, Uploads } from "./components/documents_uploads.js";
-import { createUploads } from "./documents_upload.js";
+import { asDocument, createUploads } from "./documents_upload.js";
 import { takeDrops } from "./file_drop.js";
 import { t } from "./i18n.js";
 import { watchInbox } from "./inbox_socket.js";
@@ -48,22 +48,25 @@ const readDocuments = oneAtATime(async () => {
   await refresh("project-documents");
 });
 
+// Into the project: before that it is among the reader's own documents only.
+async function intoProject({ documentId }) {
+  try {
+    await api.addProjectDocuments(page.project.id, [documentId]);
+  } catch (error) {
+    throw new Error(t("It is among your documents, and not in the project: {why}", { why: error.message }));
+  }
+}
+
 const uploads = createUploads({
   csrfToken,
   limitBytes: page.limit_bytes,
-  added: async (item) => {
-    if (item.state === "failed" || !item.documentId) return;
-    try {
-      await api.addProjectDocuments(page.project.id, [item.documentId]);
-      announce(t("{name} is added to the project", { name: item.name }));
-    } catch (error) {
-      announce(t("{name} is not added to the project: {why}", { name: item.name, why: error.message }));
-      problem.value = t("{name} is among your documents, and not in the project: {why}", { name: item.name, why: error.message });
-    }
+  as: { ...asDocument, place: intoProject },
+  added: (item) => {
+    if (item.state === "failed") return announce(t("{name} is not added to the project: {why}", { name: item.name, why: item.error }));
+    announce(t("{name} is added to the project", { name: item.name }));
     readDocuments();
   },
 });
-const problem = signal("");
 
 takeDrops(uploads, veil);
 fileBox.addEventListener("change", () => {
@@ -74,13 +77,12 @@ document.addEventListener("click", (event) => event.target.closest("[data-choose
 
 const isWorking = () => document.querySelector("#project-documents :is(.is-working, .is-waiting)") !== null;
 
-const Adding = () => html`${problem.value && html`<p class="form-error" role="alert">${problem.value}</p>`}<${Uploads} uploads=${uploads} />`;
 const Over = () => html`<${DropVeil} visible=${veil.value} />`;
 
 const place = document.getElementById("project-conversations");
 place.replaceChildren();
 render(html`<${Conversations} />`, place);
-render(html`<${Adding} />`, document.getElementById("uploads"));
+render(html`<${Uploads} uploads=${uploads} />`, document.getElementById("uploads"));
 render(html`<${Over} />`, document.getElementById("projects-over"));
 watchInbox(() => {}, { onDocument: readDocuments });
 setInterval(() => document.hidden || (isWorking() && readDocuments()), POLL_MS);

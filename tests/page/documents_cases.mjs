@@ -1,12 +1,44 @@
 // What the documents' pages say, from what the server told them.
 import { marked, number, shapeOf, stagesOf, timesOf, wantedOf, whyOf } from "../../static/js/documents_trace.js";
 import { pastedFiles } from "../../static/js/files_upload.js";
-import { faultOf, filesOf, outcomeOf, sizeWords, summaryOf } from "../../static/js/documents_upload.js";
+import { MOST_FILES, asDocument, createUploads, drawnOf, faultOf, filesOf, outcomeOf, sizeWords, summaryOf } from "../../static/js/documents_upload.js";
 
 function same(found, wanted) {
   const [one, other] = [found, wanted].map((value) => JSON.stringify(value));
   if (one !== other) throw new Error(`${one} is not ${other}`);
 }
+
+// Uploads of which the server says in turn what `answers` has: [status, body], then always the last of them.
+async function sent(files, answers, options = {}) {
+  const real = globalThis.XMLHttpRequest;
+  let count = 0;
+  globalThis.XMLHttpRequest = class {
+    upload = {};
+    open() {}
+    setRequestHeader() {}
+    abort() {}
+    send() {
+      [this.status, this.response] = answers[Math.min(count, answers.length - 1)];
+      count += 1;
+      setTimeout(() => this.onload());
+    }
+  };
+  try {
+    const uploads = createUploads({ csrfToken: "", limitBytes: 1_000, added: () => undefined, ...options });
+    uploads.add(files);
+    await ended(uploads);
+    return { uploads, posts: () => count };
+  } finally {
+    globalThis.XMLHttpRequest = real;
+  }
+}
+
+async function ended(uploads) {
+  while (uploads.isBusy.value) await new Promise((resolve) => setTimeout(resolve));
+}
+
+const files = (count) => Array.from({ length: count }, (_, index) => new File(["x"], `${index}.md`));
+const states = (uploads) => uploads.items.value.map(({ state }) => state);
 
 const TRACE = {
   unheard_of: { a: 1 },
@@ -32,6 +64,43 @@ export const cases = {
     const found = await filesOf({ items: [{ webkitGetAsEntry: () => folder }], files: [] });
     same(found.map(({ name, within }) => [name, within]), ["a.pdf", "b.pdf", "c.pdf"].map((name) => [name, `papers/${name}`]));
     same(found.map((file) => faultOf(file, 10)?.slice(0, 31) ?? null), [null, "The browser could not read it. ", null]);
+  },
+  "a folder is taken whole, however many files it has": async () => {
+    const inside = files(830).map((file) => ({ name: file.name, isFile: true, fullPath: `/share/${file.name}`, file: (take) => take(file) }));
+    const lots = [inside.slice(0, 100), inside.slice(100), []];
+    const folder = { name: "share", isDirectory: true, fullPath: "/share", createReader: () => ({ readEntries: (take) => take(lots.shift()) }) };
+    const found = await filesOf({ items: [{ webkitGetAsEntry: () => folder }], files: [] });
+    const { uploads } = await sent(found, [[201, { doc_id: "d" }]]);
+    same([found.length, uploads.items.value.length, uploads.untaken.value], [830, 830, 0]);
+    same(summaryOf(uploads.items.value), "830 added");
+  },
+  "how many are more than are taken at once is known until the list is cleared": async () => {
+    const { uploads } = await sent(files(MOST_FILES + 2), [[429, { error: { message: "Wait." } }]]);
+    same([uploads.items.value.length, uploads.untaken.value], [MOST_FILES, 2]);
+    uploads.clear();
+    same([uploads.items.value.length, uploads.untaken.value], [0, 0]);
+  },
+  "of very many those that failed and those under way are drawn": () => {
+    const items = ["added", "added", "waiting", "sending", "failed"].map((state, id) => ({ id, state }));
+    same(drawnOf(items, 3).map(({ state }) => state), ["failed", "sending", "waiting"]);
+    same(drawnOf(items, 5) === items, true);
+  },
+  "after too many in an hour nothing more is sent, and all can be tried again": async () => {
+    const { uploads, posts } = await sent(files(20), [[201, { doc_id: "d" }], [429, { error: { message: "1,000 an hour." } }]]);
+    same([states(uploads).filter((state) => state === "failed").length, posts() <= 4], [19, true]);
+  },
+  "a file is not added before it is where it belongs, and another try sends no bytes": async () => {
+    let isRefused = true;
+    const place = async () => {
+      if (isRefused) throw new Error("The project is full.");
+    };
+    const { uploads, posts } = await sent(files(2), [[201, { doc_id: "d" }]], { as: { ...asDocument, place } });
+    same(uploads.items.value.map(({ state, error }) => [state, error]), [["failed", "The project is full."], ["failed", "The project is full."]]);
+    isRefused = false;
+    uploads.retryAll();
+    same([uploads.isBusy.value, states(uploads)], [true, ["checking", "checking"]]);
+    await ended(uploads);
+    same([states(uploads), posts()], [["added", "added"], 2]);
   },
   "a pasted picture is called by the reader's own time": async () => {
     const now = Object.assign(new Date("2026-11-20T22:59:08Z"), { getDate: () => 20, getHours: () => 23, getMinutes: () => 59 }); // an hour east

@@ -53,6 +53,27 @@ def test_alice_begins_a_project_adds_bob_and_a_file_and_bob_reads_it(
     assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
 
 
+def test_files_that_stay_outside_of_the_project_say_so_and_are_tried_again(person: Any, visit: Any) -> None:
+    page = visit(person()).new_page()
+    begin_project(page, "Harbour plans")
+    page.locator("body.is-live").wait_for()
+    full = {"error": {"code": "too_many_documents", "message": "A project has 2,000 documents at most."}}
+    adding = "**/api/v1/projects/*/documents"
+    page.route(adding, lambda route: route.fulfill(status=409, json=full))
+    files: Any = [{"name": name, "mimeType": "", "buffer": name.encode()} for name in ("one.md", "two.md")]
+
+    page.locator("#project-files").set_input_files(files)
+
+    rows = page.get_by_role("region", name="Files being added").get_by_role("listitem")
+    why = "It is among your documents, and not in the project: A project has 2,000 documents at most."
+    expect(rows.filter(has_text=why)).to_have_count(2)
+    expect(page.locator("#uploads")).to_contain_text("2 not added")
+    page.unroute(adding)
+    page.get_by_role("button", name="Try all again").click()
+    expect(page.locator("#uploads")).to_contain_text("2 added")
+    expect(page.locator("#project-documents li")).to_have_count(2)
+
+
 def test_a_chat_that_begins_in_a_project_shows_it_and_is_listed_there(live_site: Any, person: Any, visit: Any) -> None:
     alice = person()
     watched = visit(alice)

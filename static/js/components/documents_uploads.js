@@ -1,20 +1,26 @@
 // What is being added: each file with its progress, and with the way out where it was refused.
 import { html } from "../../vendor/preact.js";
-import { isUnderWay, sizeWords, summaryOf } from "../documents_upload.js";
-import { parts, t, tc } from "../i18n.js";
+import { MOST_FILES, drawnOf, isUnderWay, sizeWords, summaryOf } from "../documents_upload.js";
+import { language, parts, t, tc, tn } from "../i18n.js";
 import { Icon } from "./icons.js";
 
 export function Uploads({ uploads }) {
   const items = uploads.items.value;
   if (!items.length) return null;
+  const drawn = drawnOf(items);
+  const untaken = uploads.untaken.value;
+  const failed = items.filter(({ state }) => state === "failed").length;
   return html`<section class="uploads" aria-label=${t("Files being added")}>
     <header class="uploads-head">
       <strong>${summaryOf(items)}</strong>
+      ${failed > 1 && html`<button type="button" class="quiet-button" onClick=${uploads.retryAll}>${t("Try all again")}</button>`}
       ${uploads.isBusy.value
         ? html`<button type="button" class="quiet-button" onClick=${uploads.stopAll}>${t("Stop all")}</button>`
         : html`<button type="button" class="quiet-button" onClick=${uploads.clear}>${t("Clear")}</button>`}
     </header>
-    <ul class="uploads-list">${items.map((item) => html`<${Upload} key=${item.id} item=${item} uploads=${uploads} />`)}</ul>
+    ${untaken > 0 && html`<p class="form-error" role="alert">${tn("{count} more file was left out: {limit} are taken at once. Add it when these have arrived.", "{count} more files were left out: {limit} are taken at once. Add them when these have arrived.", untaken, { limit: MOST_FILES.toLocaleString(language) })}</p>`}
+    <ul class="uploads-list">${drawn.map((item) => html`<${Upload} key=${item.id} item=${item} uploads=${uploads} />`)}
+      ${drawn.length < items.length && html`<li class="upload muted small">${tn("and {count} more file", "and {count} more files", items.length - drawn.length)}</li>`}</ul>
   </section>`;
 }
 
