@@ -10,16 +10,19 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_http_methods, require_POST
 
 from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import address_of
+from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import NotThere, Refused
 from memory import projects
 from memory.api.projects import counted, documents_of, members_of
@@ -81,10 +84,11 @@ def _shown(request: HttpRequest, project: Project, **more: Any) -> dict[str, Any
     return {
         "project": project,
         "is_owner": is_owner,
-        "members": list(members_of(project)),
+        "members": _members(project),
         "page": page,
         "rows": [row_of(document, reader=user) for document in page],
         "offered": list(offered.only("filename")[:MOST_OFFERED]),
+        "most_offered": MOST_OFFERED,
         "limits": projects,
         "page_data": {
             "project": {"id": str(project.pk), "name": project.name},
@@ -92,6 +96,19 @@ def _shown(request: HttpRequest, project: Project, **more: Any) -> dict[str, Any
         },
         **more,
     }
+
+
+def _members(project: Project) -> list[tuple[User, str]]:
+    """Each with what removing them would do. Two queries."""
+    added = dict(project.documents.order_by().values_list("owner").annotate(Count("pk")))
+    return [(member, _removal(added.get(member.pk, 0))) for member in members_of(project)]
+
+
+def _removal(documents: int) -> str:
+    if not documents:
+        return _("Remove")
+    words = ngettext("Remove, with {count} document", "Remove, with {count} documents", documents)
+    return words.format(count=grouped(documents))
 
 
 def _verb(act: Callable[..., str]) -> Callable[..., HttpResponse]:

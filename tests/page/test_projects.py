@@ -50,6 +50,13 @@ def test_alice_begins_a_project_adds_bob_and_a_file_and_bob_reads_it(
     charlies.goto("/projects/")
     expect(charlies.locator(".project-card")).to_have_count(0)
     assert charlies.goto(page.url).status == 404
+
+    page.locator("summary").filter(has_text=f"Remove… {bob.email}").click()
+    assert bobs.reload().status == 200
+    page.get_by_role("button", name=f"Remove {bob.email}").click()
+
+    expect(page.get_by_role("status")).to_contain_text("Removed, with their documents.")
+    assert bobs.reload().status == 404
     assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from conversations import actions as conversations
-from memory import projects
+from memory import project_views, projects
 from memory.connecting import actions as connectors
 from memory.kinds import ConnectorKind
 from memory.models import Connector, Document, Project
@@ -50,6 +50,33 @@ def test_without_javascript_a_project_is_begun_changed_shared_filled_and_deleted
     assert not Document.objects.seen_by(bob).exists()
     assert browser.post(f"{url}delete/")["location"] == "/projects/"
     assert not Project.objects.exists()
+
+
+def test_whoever_removes_a_member_is_told_how_much_goes_with_them(
+    alice: Any, bob: Any, charlie: Any, plans: Any, client_of: Browse
+) -> None:
+    projects.add_member(alice, plans.pk, charlie.email)
+    projects.add_documents(bob, plans.pk, [document(bob, f"{number}.md").pk for number in range(2)])
+
+    told = client_of(alice).get(f"/projects/{plans.pk}/").context["members"]
+
+    assert {person.email: words for person, words in told if person != alice} == {
+        bob.email: "Remove, with 2 documents",
+        charlie.email: "Remove",
+    }
+
+
+def test_that_older_documents_are_not_offered_is_said(
+    alice: Any, plans: Any, client_of: Browse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(project_views, "MOST_OFFERED", 2)
+    browser, url = client_of(alice), f"/projects/{plans.pk}/"
+    document(alice, "0.md")
+    few = browser.get(url).content.decode()
+    document(alice, "1.md")
+    many = browser.get(url).content.decode()
+
+    assert ("Your newest 2 are offered here." in few, "Your newest 2 are offered here." in many) == (False, True)
 
 
 def test_bob_leaves_a_project(alice: Any, bob: Any, plans: Any, client_of: Browse) -> None:
