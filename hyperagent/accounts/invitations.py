@@ -95,6 +95,13 @@ def link_of(invitation: Invitation) -> str:
     return f"{settings.SITE_URL}{reverse('accounts:invited', kwargs={'word': word})}"
 
 
+def link_to_give(invitation: Invitation) -> str:
+    """The link of one that is open, for whoever invites to hand it over themselves; empty where a mail brings it. Reads
+    all of its letters."""
+    is_brought = mails_leave() and not invitation.is_unmailed
+    return "" if is_brought or invitation.state is not InvitationState.OPEN else link_of(invitation)
+
+
 def mail(invitation: Invitation) -> None:
     """With the caller's transaction. Where no mails leave, the link is shown to be copied, and stands in no log."""
     if mails_leave():

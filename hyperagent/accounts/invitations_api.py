@@ -13,7 +13,6 @@ from hyperagent.accounts.people_api import REFUSALS, AdministratorsView, GroupNa
 from hyperagent.accounts.people_models import Invitation, InvitationState
 from hyperagent.accounts.scopes import Role
 from hyperagent.lib.api import Pages, Several, own_or_404
-from hyperagent.lib.outbox import mails_leave
 
 
 class InvitationSerializer(serializers.ModelSerializer[Invitation]):
@@ -21,7 +20,8 @@ class InvitationSerializer(serializers.ModelSerializer[Invitation]):
     groups = GroupName(many=True)
     invited_by = serializers.UUIDField(source="invited_by_id", allow_null=True)
     link = serializers.SerializerMethodField(
-        help_text="Only while it is open and no mails leave (EMAIL_URL is not set): give it to the person yourself."
+        help_text="Only while it is open and no mail brings it (EMAIL_URL is not set, or it could not be sent): "
+        "give it to the person yourself."
     )
 
     class Meta:
@@ -32,8 +32,7 @@ class InvitationSerializer(serializers.ModelSerializer[Invitation]):
         )  # fmt: skip
 
     def get_link(self, invitation: Invitation) -> str | None:
-        is_needed = invitation.state is InvitationState.OPEN and not mails_leave()
-        return invitations.link_of(invitation) if is_needed else None
+        return invitations.link_to_give(invitation) or None
 
 
 class NewInvitation(serializers.Serializer[Any]):
@@ -95,7 +94,7 @@ class InvitationSend(AdministratorsView):
 
 
 def _rows() -> Any:
-    return Invitation.objects.prefetch_related("groups")
+    return Invitation.objects.prefetch_related("groups", "letters")
 
 
 def _shapes(rows: list[Invitation]) -> Any:

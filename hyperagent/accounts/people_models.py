@@ -4,7 +4,7 @@
 
 import uuid
 from enum import StrEnum
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from django.conf import settings
 from django.contrib.auth.models import Group
@@ -14,6 +14,9 @@ from django.db.models.functions import Lower, Now
 from django.utils import timezone
 
 from hyperagent.accounts.scopes import Role, Scope
+
+if TYPE_CHECKING:
+    from hyperagent.accounts.letter_models import Letter
 
 
 class InvitationState(StrEnum):
@@ -71,8 +74,17 @@ class Invitation(models.Model):
     @property
     def mail_trouble(self) -> str:
         """What became of the last letter, while the mail server has not taken it. Reads all of its letters."""
-        last = max(self.letters.all(), key=lambda letter: letter.created_at, default=None)
+        last = self._last_letter()
         return last.last_error if last is not None and last.sent_at is None else ""
+
+    @property
+    def is_unmailed(self) -> bool:
+        """Whether the last letter was given up: nobody sends it any more. Reads all of its letters."""
+        last = self._last_letter()
+        return last is not None and last.given_up_at is not None
+
+    def _last_letter(self) -> "Letter | None":
+        return max(self.letters.all(), key=lambda letter: letter.created_at, default=None)
 
     @property
     def state(self) -> InvitationState:

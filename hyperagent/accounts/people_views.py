@@ -244,9 +244,8 @@ class Invitations(ForAdministrators):
     def _page(self, form: Form, status: int = 200) -> HttpResponse:
         rows = Invitation.objects.select_related("invited_by").prefetch_related("groups", "letters")
         page = Paginator(rows, A_PAGE).get_page(self.request.GET.get("page"))
-        leave = mails_leave()
-        listed = [(one, "" if leave or one.state != "open" else invitations.link_of(one)) for one in page]
-        context = {"tab": "invitations", "page": page, "listed": listed, "form": form, "mails_leave": leave}
+        listed = [(one, invitations.link_to_give(one)) for one in page]
+        context = {"tab": "invitations", "page": page, "listed": listed, "form": form, "mails_leave": mails_leave()}
         return render(self.request, "people/invitations.html", context, status=status)
 
 

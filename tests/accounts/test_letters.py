@@ -92,6 +92,26 @@ def test_an_invitation_says_when_it_was_mailed_and_until_then_why_it_was_not(bob
     assert "Greylisted" not in page.get("/people/invitations/").content.decode()
 
 
+def test_an_invitation_that_could_not_be_mailed_says_so_and_has_its_link(bob: Any, sink: Sink) -> None:
+    page = Client()
+    page.force_login(bob)
+    sink.refused = frozenset({"dora@example.org"})
+    made = invitations.invite(bob, "dora@example.org")
+    for _ in range(len(outbox.PAUSES_S) + 2):
+        later()
+
+    shown = page.get("/people/invitations/").content.decode()
+    told = page.get(f"/api/v1/invitations/{made.pk}").json()
+
+    assert "not mailed yet" not in shown
+    assert "It could not be mailed, and is not tried any more: 550 5.1.1 &lt;script&gt;no such user" in shown
+    assert invitations.link_of(made) == told["link"]
+    assert told["link"] in shown
+    again = invitations.send_again(bob, made.pk)
+    shown = page.get("/people/invitations/").content.decode()
+    assert ("not mailed yet" in shown, invitations.link_of(again) in shown) == (True, False)
+
+
 def test_an_invitation_that_leaves_late_is_good_for_as_long_as_it_says(bob: Any, sink: Sink) -> None:
     sink.says = GREY
     made = invitations.invite(bob, "dora@example.org")
