@@ -81,7 +81,9 @@ class PurseAdmin(ReadOnlyAdmin):
 class ModelPriceAdmin(QuickListAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
     """A price that was set stays; another one goes before it from its time on."""
 
-    list_display = ("model", "input_usd", "output_usd", "cached_usd", "reasoning_usd", "since", "set_at")
+    list_display = (
+        "model", "input_usd", "output_usd", "cached_usd", "reasoning_usd", "is_taken_back", "since", "set_at",
+    )  # fmt: skip
     search_fields = ("model",)
     ordering = ("model", "-since", "-id")
 

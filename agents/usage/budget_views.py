@@ -10,6 +10,7 @@ from django.forms import Form
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
 from django.urls import reverse_lazy
+from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views import View
@@ -23,7 +24,7 @@ from agents.usage.reading import unpriced_models
 from hyperagent.accounts.budget_models import Budget
 from hyperagent.accounts.budgets import Period, Unit, Whose, purse_of, told
 from hyperagent.accounts.models import User
-from hyperagent.lib.refusals import Refused
+from hyperagent.lib.refusals import NotThere, Refused
 
 ROWS = 500
 
@@ -124,8 +125,27 @@ class PricesPage(_Administrators, FormView):  # type: ignore[type-arg]
             for one in unpriced_models()
             if book.price_of(one.provider, one.model) is None
         ]
-        rows = ModelPrice.objects.order_by("model", "-since")[:ROWS]
-        return super().get_context_data(**kwargs) | {"prices": rows, "unknown": unknown}
+        held, now = setting.prices_now(), timezone.now()
+        others = ModelPrice.objects.exclude(pk__in=[price.pk for price in held]).order_by("model", "-since")
+        return super().get_context_data(**kwargs) | {
+            "prices": held[:ROWS],
+            "later": others.filter(since__gt=now)[:ROWS],
+            "earlier": others.filter(since__lte=now)[:ROWS],
+            "unknown": unknown,
+        }
+
+
+class PriceBack(_Administrators, View):
+    http_method_names = ["post", "options"]
+
+    def post(self, request: HttpRequest) -> HttpResponse:
+        try:
+            price = setting.take_price_back(by=_person(request), model=request.POST.get("model", ""), request=request)
+        except NotThere:
+            messages.error(request, _("No own price holds for this model any more."))
+        else:
+            messages.success(request, _("The own price of {model} is taken back.").format(model=price.model))
+        return redirect("usage:prices")
 
 
 def _person(request: HttpRequest) -> User:

@@ -67,7 +67,7 @@ def _dollars(name: Any, **more: Any) -> Any:
 
 class ModelPrice(models.Model):
     """What a model costs from some time on, in dollars per million tokens. Goes before what LiteLLM's table says. Rows
-    stay: what was paid before is as it was.
+    stay: what was paid before is as it was. `is_taken_back`: from then on what is known elsewhere holds again.
     """
 
     model = models.CharField(
@@ -77,6 +77,7 @@ class ModelPrice(models.Model):
     output_usd = _dollars(_("written"))
     cached_usd = _dollars(_("read from the cache"), null=True, blank=True, help_text=_("Empty: as what is read."))
     reasoning_usd = _dollars(_("thought"), null=True, blank=True, help_text=_("Empty: as what is written."))
+    is_taken_back = models.BooleanField(_("taken back"), default=False, db_default=False, editable=False)
     since = models.DateTimeField(default=timezone.now)
     set_at = models.DateTimeField(db_default=Now(), editable=False)
 
@@ -93,4 +94,6 @@ class ModelPrice(models.Model):
         )
 
     def __str__(self) -> str:
+        if self.is_taken_back:
+            return f"{self.model}: taken back"
         return f"{self.model}: {self.input_usd.normalize():f} / {self.output_usd.normalize():f}"

@@ -9,17 +9,18 @@ from typing import Any, Final
 from django.conf import settings
 from django.db import connection
 
-from hyperagent.lib.llm.prices import Price, PriceBook, read
+from hyperagent.lib.llm.prices import Price, PriceBook
+from hyperagent.lib.llm.prices import read as read_book
 
-PRICE_COLUMNS: Final = "p.model, p.input_usd, p.output_usd, p.cached_usd, p.reasoning_usd, p.since"
+PRICE_COLUMNS: Final = "p.model, p.input_usd, p.output_usd, p.cached_usd, p.reasoning_usd, p.is_taken_back, p.since"
 READ_PRICES: Final = f"SELECT {PRICE_COLUMNS} FROM agents_modelprice p ORDER BY p.id"
 
 
-def price_rows(rows: Iterable[Sequence[Any]]) -> list[tuple[str, Price, datetime]]:
+def price_rows(rows: Iterable[Sequence[Any]]) -> list[tuple[str, Price | None, datetime]]:
     """Of rows of READ_PRICES."""
     return [
-        (model, Price(input=read_usd, output=written_usd, cached=cached_usd, reasoning=reasoning_usd), since)
-        for model, read_usd, written_usd, cached_usd, reasoning_usd, since in rows
+        (model, None if is_taken_back else Price(input=read, output=written, cached=cached, reasoning=thought), since)
+        for model, read, written, cached, thought, is_taken_back, since in rows
     ]
 
 
@@ -27,4 +28,4 @@ def book() -> PriceBook:
     """The installation's own prices now. One query."""
     with connection.cursor() as cursor:
         cursor.execute(READ_PRICES)
-        return read(settings.CONFIG.model_prices).with_rows(price_rows(cursor.fetchall()))
+        return read_book(settings.CONFIG.model_prices).with_rows(price_rows(cursor.fetchall()))

@@ -19,7 +19,7 @@ from hyperagent.accounts.models import User
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.llm.prices import MOST_USD
-from hyperagent.lib.refusals import Refused
+from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.text import clean_text
 
 MODEL_CHARS = 200
@@ -74,21 +74,53 @@ def set_price(
 ) -> ModelPrice:
     """What a model costs from `since` on, or from now. Raises Refused for what is no price."""
     name = clean_text(model).strip()
-    given = {"input_usd": input_usd, "output_usd": output_usd, "cached_usd": cached_usd, "reasoning_usd": reasoning_usd}
+    given: dict[str, Decimal | None] = {
+        "input_usd": input_usd,
+        "output_usd": output_usd,
+        "cached_usd": cached_usd,
+        "reasoning_usd": reasoning_usd,
+    }
     faults = {field: [_not_a_price()] for field, price in given.items() if price is not None and not _is_price(price)}
     if not name or len(name) > MODEL_CHARS:
         faults["model"] = [_("Give the model's name, such as mine/llama-4, of at most 200 characters.")]
     if faults:
         raise Refused("invalid", next(iter(faults.values()))[0], fields=faults)
+    return _priced(name, since or timezone.now(), given, by=by, request=request)
+
+
+def take_price_back(*, by: User, model: str, request: HttpRequest | None = None) -> ModelPrice:
+    """What is known of the model elsewhere holds from now on, if anything is. Raises NotThere where no own price
+    does."""
+    if not any(one.model == model for one in prices_now()):
+        raise NotThere
+    nothing = {"input_usd": Decimal(0), "output_usd": Decimal(0), "cached_usd": None, "reasoning_usd": None}
+    return _priced(model, timezone.now(), nothing, by=by, request=request, is_taken_back=True)
+
+
+def prices_now() -> list[ModelPrice]:
+    """The own prices that hold at this moment, by model. One query."""
+    begun = ModelPrice.objects.filter(since__lte=timezone.now()).order_by("model", "-since", "-id").distinct("model")
+    return [price for price in begun if not price.is_taken_back]
+
+
+def _priced(
+    model: str,
+    since: datetime,
+    given: dict[str, Decimal | None],
+    *,
+    by: User,
+    request: HttpRequest | None,
+    is_taken_back: bool = False,
+) -> ModelPrice:
     with transaction.atomic():
-        moment = since or timezone.now()
-        price, _made = ModelPrice.objects.update_or_create(model=name, since=moment, defaults=given)
+        values: dict[str, Any] = {**given, "is_taken_back": is_taken_back}
+        price, _made = ModelPrice.objects.update_or_create(model=model, since=since, defaults=values)
         told = {field: None if value is None else str(value) for field, value in given.items()}
         record(
             AuditKind.PRICE_CHANGED,
             actor=actor_of(by),
-            target=Target("model", name, name),
-            details={**told, "since": moment.isoformat()},
+            target=Target("model", model, model),
+            details={**({"taken_back": True} if is_taken_back else told), "since": since.isoformat()},
             request=request,
         )
     return price

@@ -16,4 +16,5 @@ def patterns(titles_of: views.Titles) -> tuple[list[URLPattern], str]:
         path("budgets/", budget_views.BudgetsPage.as_view(), name="budgets"),
         path("budgets/<int:budget_id>/end/", budget_views.BudgetEnd.as_view(), name="budget-end"),
         path("prices/", budget_views.PricesPage.as_view(), name="prices"),
+        path("prices/back/", budget_views.PriceBack.as_view(), name="price-back"),
     ], APP_NAME

@@ -15,7 +15,7 @@ from django.contrib.auth.models import Group
 from django.db import connection
 
 from agents.models import Execution
-from agents.usage import alerts, purses
+from agents.usage import alerts, prices, purses
 from agents.usage.models import ModelCall, ModelPrice
 from conversations import actions
 from conversations.frames import Say, checked
@@ -321,6 +321,40 @@ def test_prices_are_set_by_administrators_and_what_has_none_is_flagged(
     assert "Without a known price" not in page.get("/usage/prices/").content.decode()
     assert AuditEvent.objects.filter(kind="price.changed", target_name="mine/llama").exists()
     assert client_of(alice).get("/usage/prices/").status_code == 403
+
+
+@pytest.mark.spec("B11")
+def test_an_own_price_is_taken_back_and_what_is_known_elsewhere_holds_again(
+    alice: Any, admin: Any, client_of: Callable[..., Any], settings: Any
+) -> None:
+    page = client_of(admin)
+    typed = {"model": "mine/llama", "input_usd": "10", "output_usd": "20"}
+    page.post("/usage/prices/", typed)
+    page.post("/usage/prices/", {**typed, "input_usd": "1"})
+    held = page.get("/usage/prices/").content.decode()
+
+    refused = client_of(alice).post("/usage/prices/back/", {"model": "mine/llama"})
+    done = page.post("/usage/prices/back/", {"model": "mine/llama"})
+    again = page.post("/usage/prices/back/", {"model": "mine/llama"}, follow=True).content.decode()
+
+    assert (refused.status_code, done.status_code) == (403, 302)
+    assert held.count("Holds now") == 1
+    assert "1 price of earlier" in held
+    assert prices.book().price_of("mine", "llama") is None
+    assert "Holds now" not in again
+    assert "3 prices of earlier" in again
+    assert "No own price holds for this model any more." in again
+    assert [event.details.get("taken_back") for event in AuditEvent.objects.filter(kind="price.changed")].count(
+        True
+    ) == 1
+    settings.CONFIG = settings.CONFIG.model_copy(update={"model_prices": '{"mine/llama": {"input": 3, "output": 4}}'})
+    told = prices.book().price_of("mine", "llama")
+    assert told is not None
+    assert told.input == 3
+    page.post("/usage/prices/", typed)
+    own = prices.book().price_of("mine", "llama")
+    assert own is not None
+    assert own.input == 10
 
 
 @pytest.mark.spec("B11")

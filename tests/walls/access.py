@@ -105,6 +105,7 @@ ROUTES: Final = """
 /usage/budgets/                                                            staff         FORM
 /usage/budgets/<int:budget_id>/end/                                        staff         POST
 /usage/prices/                                                             staff         FORM
+/usage/prices/back/                                                        staff         POST
 /browser/<uuid:conversation_id>/                                           owner         GET
 /browser/<uuid:conversation_id>/frame.jpg                                  owner         GET
 /api/v1/auth/token                                                         everyone      POST

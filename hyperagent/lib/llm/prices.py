@@ -56,7 +56,9 @@ FREE: Final = Price(input=Decimal(0), output=Decimal(0))
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    price: Price
+    """`price`: None where the own one was taken back, and what is known elsewhere holds."""
+
+    price: Price | None
     since: datetime
 
 
@@ -71,15 +73,18 @@ class PriceBook:
         moment = at or datetime.now(UTC)
         for name in (f"{provider}/{model}", model):
             held = [dated for dated in self.prices.get(name, ()) if dated.since <= moment]
-            if held:
-                return max(held, key=lambda dated: dated.since).price
+            price = max(held, key=lambda dated: dated.since).price if held else None
+            if price is not None:
+                return price
         return None
 
-    def with_rows(self, rows: Iterable[tuple[str, Price, datetime]]) -> "PriceBook":
-        """This book and these prices; a later one holds instead of an earlier one."""
+    def with_rows(self, rows: Iterable[tuple[str, Price | None, datetime]]) -> "PriceBook":
+        """This book and these prices; a later one holds instead of an earlier one. Without a price: what this book says
+        holds again."""
         merged = dict(self.prices)
         for name, price, since in rows:
-            merged[name] = (*merged.get(name, ()), Dated(price, since))
+            said = self.prices[name][0].price if price is None and name in self.prices else price
+            merged[name] = (*merged.get(name, ()), Dated(said, since))
         return PriceBook(merged)
 
 
