@@ -4,6 +4,7 @@ import json
 import re
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -95,6 +96,30 @@ def test_the_page_of_the_api_asks_strangers_to_sign_in(client: Client, db: None)
     answer = client.get("/api/docs/")
 
     assert (answer.status_code, answer["location"]) == (302, "/accounts/login/?next=/api/docs/")
+
+
+def test_whoever_makes_a_token_or_administers_finds_the_way_on(
+    alice: Any, bob: Any, client_of: Callable[[Any], Client]
+) -> None:
+    bob.is_staff = True
+    bob.save()
+    policies = 'href="/admin/hitl/policy/"'
+
+    def shows(user: Any, page: str, link: str) -> bool:
+        return link in client_of(user).get(page).content.decode()
+
+    assert shows(alice, "/settings/tokens/", 'href="/api/docs/"')
+    assert (shows(alice, "/inbox/", policies), shows(bob, "/inbox/", policies)) == (False, True)
+    assert shows(bob, "/people/groups/", policies)
+    assert client_of(bob).get("/admin/hitl/policy/").status_code == 200
+
+
+def test_the_guide_for_operators_says_what_each_role_is_about() -> None:
+    guide = (Path(__file__).resolve().parents[2] / "docs/operating.md").read_text()
+
+    assert "## Policies and switches" in guide
+    for role in Role:
+        assert re.search(rf"^\| {role} \|", guide, re.MULTILINE), role
 
 
 @pytest.mark.parametrize("page", ["/api/docs", "/api/schema", "/api/schema/events"])
