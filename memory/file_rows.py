@@ -33,6 +33,7 @@ class FileRow:
     tone: str
     size: str
     changed_at: datetime
+    deleted_at: datetime | None
     version: int
     page: str
     url: str
@@ -58,6 +59,7 @@ def row_of(place: Place, file: WorkspaceFile, *, may_delete: bool) -> FileRow:
         tone=next((tone for tone, endings in _TONES.items() if ending in endings), "file"),
         size=size_words(file.size_bytes),
         changed_at=file.changed_at,
+        deleted_at=file.deleted_at,
         version=file.version,
         page=page_url(place, file.path),
         url=file_url(place, file.path),

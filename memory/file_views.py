@@ -24,8 +24,8 @@ from memory.file_preview import Preview, preview_of
 from memory.file_rows import crumbs_of, row_of
 from memory.models import Project, WorkspaceFile
 from memory.rows import size_words
-from memory.workspaces import files, folders
-from memory.workspaces.overview import Overview, held_bytes, places_of
+from memory.workspaces import files, folders, overview
+from memory.workspaces.overview import Overview, held_bytes
 from memory.workspaces.paths import clean_path
 from memory.workspaces.places import Place, Rights, Scope, file_url, page_url, rights, talks
 
@@ -37,6 +37,7 @@ SORTS: Final = {
     "new": gettext_noop("Latest first"),
     "size": gettext_noop("Largest first"),
 }
+PLACE_SORTS: Final = {"": SORTS["new"], "size": SORTS["size"]}
 MOST_DIGITS: Final = 9
 
 
@@ -60,8 +61,22 @@ def all_files(request: HttpRequest) -> HttpResponse:
     tab = request.GET.get("tab", "mine")
     if tab not in TABS or TABS[tab] == Scope.USER:
         return _folder(request, user, Place(Scope.USER, user.pk), "")
-    found = [_place_row(one) for one in places_of(user) if one.place.scope == TABS[tab]]
-    return render(request, "memory/file_places.html", {"tab": tab, "rows": found})
+    sort = request.GET.get("sort", "")
+    sort = sort if sort in overview.SORTS else ""
+    if tab == "projects":
+        found = [one for one in overview.own_and_projects(user) if one.place.scope == Scope.PROJECT]
+    else:
+        found = overview.conversations_with_files(user, sort)
+    page = Paginator(found, ROWS_A_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "tab": tab,
+        "page": page,
+        "rows": [_place_row(one) for one in page],
+        "sort": sort,
+        "sorts": {value: _(PLACE_SORTS[value]) for value in overview.SORTS},
+        "query": urlencode({"tab": tab, "sort": sort} if sort else {"tab": tab}),
+    }
+    return render(request, "memory/file_places.html", context)
 
 
 @never_cache
@@ -72,6 +87,8 @@ def at(request: HttpRequest, scope: str, scope_id: uuid.UUID, path: str = "") ->
     """A folder if the path ends with a slash, else a file."""
     user, place = _reader(request), Place(Scope(scope), scope_id)
     try:
+        if not path and "deleted" in request.GET:
+            return _deleted(request, user, place)
         if not path or path.endswith("/"):
             return _folder(request, user, place, path)
         return _file(request, user, place, path)
@@ -93,6 +110,7 @@ def _folder(request: HttpRequest, user: User, place: Place, folder: str) -> Http
         "folder_name": folder.rstrip("/").rpartition("/")[2],
         "crumbs": crumbs_of(place, folder),
         "folders": [(one, page_url(place, one.path), size_words(one.size_bytes)) for one in inner],
+        "most_folders": folders.MOST_FOLDERS,
         "page": page,
         "rows": [row_of(place, file, may_delete=_may_delete(may, file, user)) for file in page],
         "words": words,
@@ -106,6 +124,19 @@ def _folder(request: HttpRequest, user: User, place: Place, folder: str) -> Http
         },
     }
     return render(request, "memory/files.html", context)
+
+
+def _deleted(request: HttpRequest, user: User, place: Place) -> HttpResponse:
+    """What was deleted in the whole place and can still be put back."""
+    may = rights(user.pk, place)
+    page = Paginator(folders.deleted_in(place), ROWS_A_PAGE).get_page(request.GET.get("page"))
+    context = {
+        **_frame(user, place, may),
+        "page": page,
+        "rows": [row_of(place, file, may_delete=False) for file in page],
+        "query": "deleted=1",
+    }
+    return render(request, "memory/deleted_files.html", context)
 
 
 def _file(request: HttpRequest, user: User, place: Place, file_path: str) -> HttpResponse:
@@ -164,6 +195,7 @@ def _frame(user: User, place: Place, may: Rights) -> dict[str, Any]:
         "quota": size_words(quota),
         "quota_bytes": quota,
         "is_nearly_full": used > 0.9 * quota,
+        "deleted": folders.deleted_in(place).count(),
     }
 
 

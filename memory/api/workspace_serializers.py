@@ -55,6 +55,10 @@ class PlacesSerializer(ListSerializer):
     results = PlaceSerializer(many=True)
 
 
+class FileListQuerySerializer(serializers.Serializer[Any]):
+    deleted = serializers.BooleanField(required=False, default=False, help_text="Those that can be put back.")
+
+
 class FileQuerySerializer(serializers.Serializer[Any]):
     version = serializers.IntegerField(min_value=1, max_value=2**31 - 1, required=False, default=None)
     inline = serializers.BooleanField(required=False, default=False)

@@ -23,7 +23,7 @@ from hyperagent.lib.refusals import NotThere
 from memory.api import files as bytes_api
 from memory.api import workspace_serializers as shapes
 from memory.models import WorkspaceFile
-from memory.workspaces import files, places
+from memory.workspaces import files, folders, places
 from memory.workspaces.overview import places_of
 from memory.workspaces.places import Place, Scope
 from memory.workspaces.showing import HEAD_BYTES, PDF, SHOWN, shown_as
@@ -71,15 +71,22 @@ class FileList(FilesView, generics.GenericAPIView[WorkspaceFile]):
 
     def get_queryset(self) -> QuerySet[WorkspaceFile]:
         places.rights(self.caller.pk, self.place)
-        return files.standing(self.place, self.request.query_params.get("prefix", ""))
+        asked = shapes.FileListQuerySerializer(data=self.request.query_params)
+        asked.is_valid(raise_exception=True)
+        found = folders.deleted_in if asked.validated_data["deleted"] else files.standing
+        return found(self.place, self.request.query_params.get("prefix", ""))
 
     @extend_schema(
         operation_id="files_list",
-        parameters=[OpenApiParameter("prefix", str, description="Only paths that begin so.")],
+        parameters=[
+            OpenApiParameter("prefix", str, description="Only paths that begin so."),
+            shapes.FileListQuerySerializer,
+        ],
         responses={200: shapes.FileSerializer(many=True), 404: ErrorSerializer},
     )
     def get(self, request: Request, scope: str, scope_id: UUID) -> Response:
-        """The files of one place, by their paths."""
+        """The files of one place, by their paths. With `deleted` those that were deleted lately: `POST
+        /file-versions/…` with the version of one puts it back."""
         page = self.paginate_queryset(self.get_queryset())
         return self.get_paginated_response([shapes.file_shape(self.place, row) for row in page or []])
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from django.db.models import CharField, Count, F, Func, Max, QuerySet, Sum, Value
 from django.db.models.functions import Collate, Lower, StrIndex, Substr
 
+from hyperagent.lib.text import clean_text
 from memory.models import WorkspaceFile
 from memory.workspaces.files import standing
 from memory.workspaces.places import Place
@@ -54,3 +55,10 @@ def files_named(place: Place, words: str, sort: str = "") -> "QuerySet[Workspace
     for word in words.split():
         found = found.filter(read__icontains=word)
     return found.order_by(*SORTS[sort])
+
+
+def deleted_in(place: Place, prefix: str = "") -> "QuerySet[WorkspaceFile]":
+    """Those of the place that can still be put back, the last deleted first. For callers that have asked for the
+    rights."""
+    there = WorkspaceFile.objects.at(place.scope, place.scope_id).exclude(deleted_at=None)
+    return there.filter(path__startswith=clean_text(prefix)).order_by("-deleted_at", "path")

@@ -14,6 +14,7 @@ from memory.models import Project, StoredBytes, WorkspaceFile
 from memory.workspaces.places import Holder, Place, Scope, talks
 
 MOST_CONVERSATIONS: Final = 100
+SORTS: Final = {"": "-last", "size": "-size"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,27 +31,16 @@ class Overview:
 
 
 def places_of(user: User) -> list[Overview]:
-    """Their own files, those of their projects, and of their conversations that have files, the latest first. Five
-    queries."""
+    """Their own files, those of their projects, and of their latest conversations that have files. Six queries."""
+    return [*own_and_projects(user), *conversations_with_files(user)[:MOST_CONVERSATIONS]]
+
+
+def own_and_projects(user: User) -> list[Overview]:
+    """The projects by name. Three queries."""
     projects = list(Project.objects.seen_by(user).order_by("name", "pk").values_list("pk", "name"))
-    latest = (
-        WorkspaceFile.objects.standing()
-        .filter(scope=Scope.CONVERSATION, user=user)
-        .values("scope_id")
-        .annotate(last=Max("changed_at"))
-        .order_by("-last")
-        .values_list("scope_id", flat=True)[:MOST_CONVERSATIONS]
-    )
-    order = list(latest)
-    seen = talks(user.pk, order)
     named = [
         (Place(Scope.USER, user.pk), _("My files")),
         *((Place(Scope.PROJECT, id_), name) for id_, name in projects),
-        *(
-            (Place(Scope.CONVERSATION, id_), seen[id_].title or _("Conversation without a title"))
-            for id_ in order
-            if id_ in seen and not seen[id_].is_temporary
-        ),
     ]
     sizes = _sizes([place.scope_id for place, _name in named])
     used = _used(user.pk, [id_ for id_, _name in projects])
@@ -59,10 +49,33 @@ def places_of(user: User) -> list[Overview]:
             place,
             name,
             *sizes.get((place.scope, place.scope_id), (0, 0)),
-            used_bytes=used.get(place.scope_id if place.scope == Scope.PROJECT else user.pk, 0),
+            used_bytes=used.get(place.scope_id, 0),
             quota_bytes=settings.CONFIG.workspace_quota_bytes,
         )
         for place, name in named
+    ]
+
+
+def conversations_with_files(user: User, sort: str = "") -> list[Overview]:
+    """All of them, but those that are temporary; the latest first, or as `SORTS` has it. Three queries."""
+    standing = WorkspaceFile.objects.standing().filter(scope=Scope.CONVERSATION, user=user).order_by()
+    counted = standing.values_list("scope_id").annotate(
+        files=Count("pk"), size=Sum("size_bytes"), last=Max("changed_at")
+    )
+    found = list(counted.order_by(SORTS[sort], "scope_id"))
+    seen = talks(user.pk, [id_ for id_, *_counts in found])
+    used = held_bytes(Holder(user_id=user.pk))
+    return [
+        Overview(
+            Place(Scope.CONVERSATION, id_),
+            seen[id_].title or _("Conversation without a title"),
+            files,
+            size,
+            used_bytes=used,
+            quota_bytes=settings.CONFIG.workspace_quota_bytes,
+        )
+        for id_, files, size, _last in found
+        if id_ in seen and not seen[id_].is_temporary
     ]
 
 

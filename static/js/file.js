@@ -2,7 +2,7 @@
 import { html, render } from "../vendor/preact.js";
 import { createApi } from "./api.js";
 import { highlight } from "./code.js";
-import { createFileActions, fileOf } from "./files_actions.js";
+import { createFileActions, fileOf, tellNextPage } from "./files_actions.js";
 import { addressOf } from "./files_upload.js";
 import { t } from "./i18n.js";
 import { lex, renderBlock } from "./markdown.js";
@@ -17,7 +17,10 @@ const placePage = page.root.replace("/api/v1/", "/");
 const actions = createFileActions({
   api: createApi({ csrfToken }),
   changed: (file) => location.assign(placePage + addressOf(file.path)),
-  deleted: () => {},
+  deleted: (file) => {
+    tellNextPage(file);
+    location.assign(placePage + addressOf(file.path.slice(0, file.path.lastIndexOf("/") + 1)));
+  },
 });
 
 async function dressText() {

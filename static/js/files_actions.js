@@ -5,6 +5,8 @@ import { t } from "./i18n.js";
 import { FileMenu, RenameDialog, Undo } from "./components/files_menu.js";
 
 const UNDO_FOR_MS = 20_000;
+const MOST_UNDONE = 3; // at once; the others stand in the list of what was deleted
+const DELETED_KEY = "hyperagent.deleted-file";
 
 // What the server wrote on an element about the file there.
 export function fileOf(element) {
@@ -16,9 +18,14 @@ export function fileOf(element) {
 export function createFileActions({ api, changed, deleted }) {
   const chosen = signal(null); // whose menu is open, or was last
   const renaming = signal(null);
-  const gone = signal(null); // the last that was deleted, while it can be taken back here
+  const gone = signal(fromPageBefore()); // what was deleted a moment ago, and can be taken back here
   const complaint = signal(null);
-  let forgetting;
+
+  const forget = (file) => (gone.value = gone.value.filter((one) => one !== file));
+
+  function forgetSoon(file) {
+    setTimeout(() => (document.querySelector(".file-undo :focus") ? forgetSoon(file) : forget(file)), UNDO_FOR_MS);
+  }
 
   async function attempt(act) {
     complaint.value = null;
@@ -31,15 +38,14 @@ export function createFileActions({ api, changed, deleted }) {
 
   const remove = (file) => attempt(async () => {
     await api.deleteFile(file.url);
-    clearTimeout(forgetting);
-    gone.value = file;
-    forgetting = setTimeout(() => gone.value === file && !document.querySelector(".file-undo :focus") && (gone.value = null), UNDO_FOR_MS);
+    gone.value = [...gone.value, file].slice(-MOST_UNDONE);
+    forgetSoon(file);
     await deleted(file);
   });
 
-  const undo = (file) => attempt(async () => {
+  const putBack = (file) => attempt(async () => {
     await api.restoreFile(file.url, file.version);
-    gone.value = null;
+    forget(file);
     announce(t("{name} is back", { name: file.name }));
     await changed(file);
   });
@@ -61,7 +67,7 @@ export function createFileActions({ api, changed, deleted }) {
   function Over() {
     return html`<${FileMenu} file=${chosen.value} acts=${acts} />
       ${renaming.value && html`<${RenameDialog} file=${renaming.value} close=${() => (renaming.value = null)} save=${(to) => rename(renaming.value, to)} />`}
-      <${Undo} file=${gone.value} undo=${undo} close=${() => (gone.value = null)} />
+      <${Undo} files=${gone.value} undo=${putBack} close=${forget} />
       ${complaint.value && html`<p class="message error doc-complaint" role="alert">${complaint.value} <button type="button" class="link-button" onClick=${() => (complaint.value = null)}>${t("Dismiss")}</button></p>`}`;
   }
 
@@ -73,5 +79,17 @@ export function createFileActions({ api, changed, deleted }) {
     }, { capture: true });
   }
 
-  return { Over, listen, restore };
+  gone.value.forEach(forgetSoon);
+  return { Over, listen, restore, putBack };
+}
+
+// The page of a file is left as the file is deleted: the next page has its way back.
+export function tellNextPage(file) {
+  sessionStorage.setItem(DELETED_KEY, JSON.stringify(file));
+}
+
+function fromPageBefore() {
+  const told = sessionStorage.getItem(DELETED_KEY);
+  sessionStorage.removeItem(DELETED_KEY);
+  return told ? [JSON.parse(told)] : [];
 }

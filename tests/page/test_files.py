@@ -97,7 +97,7 @@ def test_files_are_dropped_looked_at_changed_and_taken_back(person: Any, visit: 
     expect(page.get_by_text("2026.csv is deleted.")).to_be_visible()
     expect(row(page, "2026.csv")).to_have_count(0)
     faults += faults_of(page)
-    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("button", name="Undo: 2026.csv").click()
     expect(row(page, "2026.csv")).to_be_visible()
 
     # What somebody else may have written is shown, and never run.
@@ -116,6 +116,46 @@ def test_files_are_dropped_looked_at_changed_and_taken_back(person: Any, visit: 
         refused = theirs.goto(f"/files/user/{alice.id}/{address}")
         assert refused is not None
         assert (refused.status, "Plan" in theirs.content()) == (404, False)
+    assert faults == []
+    assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
+
+
+@pytest.mark.spec("S81")
+@pytest.mark.parametrize("form", list(FORMS))
+def test_each_file_that_was_deleted_can_be_put_back_at_once_and_for_a_week(form: str, person: Any, visit: Any) -> None:
+    alice = person()
+    for name in ("plan.md", "notes.md", "in/list.md"):
+        put(alice, f"user/{alice.id}", name, b"# Words")
+    watched = visit(alice, **FORMS[form])
+    page = watched.new_page()
+    page.goto("/files/")
+    expect(page.locator("body.is-live")).to_be_visible()
+    for name in ("plan.md", "notes.md"):
+        menu(page, name, choose="Delete")
+        expect(row(page, name)).to_have_count(0)
+    undone = page.get_by_role("button", name="Undo: ")
+    expect(undone).to_have_count(2)
+    faults = faults_of(page)
+    page.get_by_role("button", name="Undo: plan.md").click()
+    expect(row(page, "plan.md")).to_be_visible()
+    expect(undone).to_have_count(1)
+
+    # From its own page one comes to its folder, which has the way back as well.
+    page.goto(f"/files/user/{alice.id}/in/list.md")
+    page.get_by_role("button", name="Options for list.md").click()
+    page.get_by_role("menuitem", name="Delete").click()
+    page.wait_for_url(f"**/files/user/{alice.id}/in/")
+    expect(page.get_by_role("button", name="Undo: list.md")).to_be_visible()
+
+    page.reload()
+    expect(undone).to_have_count(0)
+    page.get_by_role("link", name="Show the 2 deleted files").click()
+    expect(page.locator(".doc-row")).to_have_count(2)
+    faults += faults_of(page)
+    page.get_by_role("button", name="Put back notes.md").click()
+    expect(page.locator(".doc-row")).to_have_count(1)
+    page.get_by_role("link", name="My files").click()
+    expect(row(page, "notes.md")).to_be_visible()
     assert faults == []
     assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
 

@@ -64,9 +64,9 @@ export function RenameDialog({ file, save, close }) {
 }
 
 // The live region is there before anything stands in it: else nobody would be told.
-export function Undo({ file, undo, close }) {
-  return html`<div role="status" class="file-undo-place">${file && html`<p class="file-undo">
+export function Undo({ files, undo, close }) {
+  return html`<div role="status" class="file-undo-place">${files.map((file) => html`<p class="file-undo" key=${file}>
     <span>${parts("{file} is deleted.", { file: html`<bdi>${file.name}</bdi>` })}</span>
-    <button type="button" class="link-button" onClick=${() => undo(file)}>${t("Undo")}</button>
-    <button type="button" class="icon-button small" aria-label=${t("Dismiss")} onClick=${close}><${Icon} name="close" /></button></p>`}</div>`;
+    <button type="button" class="link-button" aria-label=${t("Undo: {name}", { name: file.name })} onClick=${() => undo(file)}>${t("Undo")}</button>
+    <button type="button" class="icon-button small" aria-label=${t("Dismiss")} onClick=${() => close(file)}><${Icon} name="close" /></button></p>`)}</div>`;
 }

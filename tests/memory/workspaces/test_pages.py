@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 
 from memory.file_preview import TABLE_COLUMNS, TABLE_ROWS
 from memory.models import WorkspaceFile
-from memory.workspaces import files
+from memory.workspaces import files, folders
 from memory.workspaces.places import page_url
 from tests.memory.ingestion.making import pdf_of
 from tests.memory.workspaces.conftest import Places
@@ -125,6 +125,65 @@ def test_charlie_finds_no_page_of_alices_files(alice: Any, charlie: Any, places:
         assert "a.txt" not in text_of(browser, f"/files/?tab={tab}")
     assert Client().get("/files/").status_code == 302
     assert browser.post(page_url(places["user"])).status_code == 405
+
+
+def test_what_was_deleted_is_found_again_and_can_be_put_back(
+    alice: Any, bob: Any, charlie: Any, places: Places, client_of: Browse, api_of: Any
+) -> None:
+    here = places["project"]
+    for path in ("in/plan.md", "notes.md", "kept.md"):
+        files.write(alice.pk, here, path, b"x")
+    browser = client_of(bob)
+    before = text_of(browser, page_url(here))
+    for path in ("in/plan.md", "notes.md"):
+        files.delete(alice.pk, here, path)
+
+    folder = text_of(browser, page_url(here))
+    listed = text_of(browser, f"{page_url(here)}?deleted=1")
+    told = api_of(bob).get(f"/api/v1/files/project/{here.scope_id}?deleted=true").json()["results"]
+
+    assert ("?deleted=1" in before, "Show the 2 deleted files" in folder) == (False, True)
+    assert re.findall(r'data-file="([^"]*)"', listed) == ["notes.md", "in/plan.md"]
+    assert listed.count("data-put-back") == 2
+    assert [one["path"] for one in told] == ["in/plan.md", "notes.md"]
+    files.restore(bob.pk, here, told[0]["path"], told[0]["version"])
+    assert re.findall(r'data-file="([^"]*)"', text_of(browser, f"{page_url(here)}?deleted=1")) == ["notes.md"]
+    assert client_of(charlie).get(f"{page_url(here)}?deleted=1").status_code == 404
+    assert "Nothing was deleted here lately" in text_of(client_of(alice), f"{page_url(places['user'])}?deleted=1")
+
+
+def test_every_conversation_with_files_is_on_some_page_also_by_size(
+    alice: Any, places: Places, client_of: Browse
+) -> None:
+    from conversations import actions as conversations
+    from memory.workspaces.places import Place, Scope
+
+    for number in range(101):
+        one = Place(Scope.CONVERSATION, conversations.create(alice, title=f"Talk {number}.").pk)
+        files.write(alice.pk, one, "a.txt", b"x" * (number + 1))
+    browser = client_of(alice)
+
+    def names(query: str) -> list[str]:
+        return re.findall(r"title=\"(Talk \d+\.)", text_of(browser, f"/files/?tab=conversations{query}"))
+
+    assert (len(names("")), names("&page=2")) == (100, ["Talk 0."])
+    assert names("&sort=size")[:2] == ["Talk 100.", "Talk 99."]
+    assert 'href="?tab=conversations&amp;sort=size&amp;page=2"' in text_of(
+        browser, "/files/?tab=conversations&sort=size"
+    )
+
+
+def test_that_there_are_more_folders_is_said(
+    alice: Any, places: Places, client_of: Browse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "MOST_FOLDERS", 2)
+    for name in "abc":
+        files.write(alice.pk, places["user"], f"{name}/x.txt", b"x")
+
+    shown = text_of(client_of(alice), page_url(places["user"]))
+
+    assert "Only the first 2 folders stand here." in shown
+    assert page_url(places["user"], "c/") not in shown
 
 
 def test_the_places_are_listed_and_temporary_conversations_are_not(
