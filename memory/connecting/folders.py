@@ -113,13 +113,13 @@ class _Walk:
         self.blind: list[str] = []
 
     def go_through(self, descriptor: int, way: tuple[str, ...]) -> None:
-        """Raises OSError for this folder itself, LookFailed for too many files."""
+        """Raises OSError where what is in this folder cannot be looked at, LookFailed for too many files."""
         for name in os.listdir(descriptor):
             if name.startswith((".", "~$")):
                 continue
             try:
                 found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            except OSError:
+            except FileNotFoundError:
                 continue  # Gone since it was listed.
             if stat.S_ISDIR(found.st_mode):
                 self._enter(descriptor, (*way, name))

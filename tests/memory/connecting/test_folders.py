@@ -1,5 +1,6 @@
 """A folder that is watched: what is taken in, what is not, and what a change does."""
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -556,3 +557,30 @@ def test_files_in_a_folder_that_cannot_be_read_now_stay_however_it_is_called(
         connector = look_again(connector)
 
     assert names_of(bob) == ["other.md", "plan.md"]
+
+
+def test_what_may_be_listed_and_not_looked_at_is_not_taken_for_gone(
+    bob: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a folder with the right to read it and none to enter it."""
+    (folder / "sub").mkdir()
+    for path in ("plan.md", "sub/contract.md"):
+        (folder / path).write_text(path)
+    connector = look_again(watched(bob, folder))
+    looked_at = os.stat
+
+    def forbidden(path: Any, *args: Any, **more: Any) -> os.stat_result:
+        if path == "contract.md":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return looked_at(path, *args, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "stat", forbidden)
+        for _ in range(3):
+            connector = look_again(connector)
+    told = connector.result
+    connector = look_again(connector)
+
+    assert told == "1 file: nothing new. Not readable: sub/."
+    assert names_of(bob) == ["contract.md", "plan.md"]
+    assert connector.result == "2 files: nothing new."
