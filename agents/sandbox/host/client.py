@@ -31,11 +31,14 @@ AWAY: Final = (
     "The process that holds the sandboxes of this machine does not run. Try again in a minute; an administrator starts "
     "it with manage.py worker (without --no-sandboxes)."
 )
+SILENT: Final = "The process that holds the sandboxes of this machine does not answer. Try again in a minute."
 WENT_AWAY: Final = "The sandbox went away in the middle of it, with what was not kept. Try again: a new one is opened."
 # A host that was killed is back within seconds.
 PATIENCE_S: Final = 15.0
 _SHORT_S: Final = 10.0
 FINE_S: Final = 5.0
+# Each answer to a person may begin with that question.
+_WHY_NOT_S: Final = 5.0
 _LOOK_EVERY_S: Final = 0.1
 _STOPPING_S: Final = 5.0
 _MOST_READ_BYTES: Final = 1 << 30
@@ -213,13 +216,15 @@ class SandboxHost:
 
     async def why_not(self) -> str:
         """Why no program can be run here, with the way out; empty if one can be. Every run asks at its beginning: the
-        host need not say twice within FINE_S that one can, and only one that was there a moment ago is waited for."""
+        host need not say twice within FINE_S that one can, only one that was there a moment ago is waited for, and none
+        that is there and does not answer."""
         now = asyncio.get_running_loop().time()
         if now - self._fine_at < FINE_S:
             return ""
         was_there = now - self._answered_at < PATIENCE_S
         try:
-            said = str(await self._ask({"op": "why_not"}, patience_s=_SHORT_S if was_there else 0))
+            patience_s = _SHORT_S if was_there else 0
+            said = str(await self._ask({"op": "why_not"}, patience_s=patience_s, within_s=_WHY_NOT_S))
             self._fine_at = now if not said else float("-inf")
             return said
         except SandboxError as error:
@@ -280,12 +285,18 @@ class SandboxHost:
         self._listening.add(task)
         task.add_done_callback(self._listening.discard)
 
-    async def _ask(self, asked: dict[str, Any], *, patience_s: float = PATIENCE_S) -> Any:
+    async def _ask(
+        self, asked: dict[str, Any], *, patience_s: float = PATIENCE_S, within_s: float | None = None
+    ) -> Any:
+        """`within_s`: how long an answer is waited for; None: as long as it takes."""
         wire = await self.call(asked, patience_s=patience_s)
         try:
-            answer = await _value(wire)
+            async with asyncio.timeout(within_s):
+                answer = await _value(wire)
             self._answered_at = asyncio.get_running_loop().time()
             return answer
+        except TimeoutError as error:
+            raise SandboxError(SILENT) from error
         except (EOFError, OSError, BadFrame) as error:
             raise SandboxError(AWAY) from error
         finally:

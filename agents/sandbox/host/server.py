@@ -41,6 +41,7 @@ class Answering:
     def __init__(self, sessions: Sessions) -> None:
         self.sessions = sessions
         self._why_not: tuple[float, str] | None = None
+        self._trying: asyncio.Future[str] | None = None
         self._of_host: dict[str, Callable[[Wire, Any], Awaitable[Any]]] = {
             "why_not": self._why,
             "open": self._open,
@@ -99,11 +100,21 @@ class Answering:
     # --- of the host
 
     async def _why(self, wire: Wire, asked: Any) -> str:
-        """Trying it takes a box: what was found holds for a while."""
-        if self._why_not is None or time.monotonic() - self._why_not[0] > _WHY_KEPT_S:
+        """Trying it takes a box: it is done once for all who ask meanwhile, and what was found holds for a while."""
+        if self._trying is None:
+            found_at, why = self._why_not or (float("-inf"), "")
+            if time.monotonic() - found_at <= _WHY_KEPT_S:
+                return why
+            self._trying = asyncio.ensure_future(self._try())
+        return await asyncio.shield(self._trying)
+
+    async def _try(self) -> str:
+        try:
             why = await self.sessions.provider.why_not()
             self._why_not = (time.monotonic(), why)
-        return self._why_not[1]
+            return why
+        finally:
+            self._trying = None
 
     async def _open(self, wire: Wire, asked: Any) -> Any:
         opening = {

@@ -216,6 +216,56 @@ async def test_a_provider_that_cannot_open_says_why(hosting: Any, people: Any) -
         await alive.client.box(await people("alice"))
 
 
+async def test_a_host_that_takes_the_question_and_says_nothing_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from agents.sandbox.host import client
+
+    monkeypatch.setattr(client, "_WHY_NOT_S", 0.05)
+    hung_up = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        hung_up.set()
+        writer.close()
+
+    server = await asyncio.start_unix_server(silent, tmp_path / "still.sock")
+    async with asyncio.timeout(20):
+        why = await client.SandboxHost(tmp_path / "still.sock").why_not()
+        await hung_up.wait()
+    server.close()
+
+    assert "does not answer" in why
+
+
+class SlowToTell(MemoryProvider):
+    asked = 0
+    may_tell: asyncio.Event
+
+    async def why_not(self) -> str:
+        self.asked += 1
+        await self.may_tell.wait()
+        return self.why
+
+
+async def test_all_who_ask_at_once_whether_there_are_boxes_wait_for_one_answer(hosting: Any) -> None:
+    provider = SlowToTell()
+    provider.may_tell = asyncio.Event()
+    alive = await hosting(provider)
+
+    wires = [await alive.client.call({"op": "why_not"}) for _ in range(3)]
+    async with asyncio.timeout(20):
+        while not provider.asked:
+            await asyncio.sleep(0.01)
+        provider.may_tell.set()
+        told = [await wire.hear() for wire in wires]
+
+    assert told == [{"value": ""}] * 3
+    assert provider.asked == 1
+    for wire in wires:
+        wire.close()
+
+
 async def test_what_is_no_call_is_hung_up_on_and_others_are_served(hosting: Any, people: Any) -> None:
     alive = await hosting()
     for junk in (b"GET / HTTP/1.1\r\n\r\n", b"V\xff\xff\xff\xff", b"V\x00\x00\x00\x02{]"):
