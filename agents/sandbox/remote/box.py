@@ -10,7 +10,8 @@ import codecs
 import json
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -40,6 +41,9 @@ _ANSWER_BYTES: Final = 32 << 20
 _LISTED: Final = 100_000
 _LATER_S: Final = 30
 _STOPPING_S: Final = 15.0
+_JOB_S: Final = 60.0
+_LEAST_BYTES_PER_S: Final = 500_000
+"""Over slower lines what is in a box cannot be had."""
 
 
 class Machine(Protocol):
@@ -67,6 +71,7 @@ class RemoteBox(Box):
         self._limits = spec.limits
         self._machine = machine
         self._ended = asyncio.Event()
+        self._is_destroyed = False
         self._started: dict[str, asyncio.Task[Any]] = {}
 
     @property
@@ -75,7 +80,7 @@ class RemoteBox(Box):
 
     async def prepare(self) -> None:
         """Before anything else."""
-        await self._machine.put(PROGRAM, INSIDE.read_bytes())
+        await self._put(PROGRAM, INSIDE.read_bytes())
         await self._ask({"do": "make", "folder": OUTPUTS})
 
     async def run(self, command: Command, *, heard: Heard | None = None) -> Outcome:
@@ -93,7 +98,8 @@ class RemoteBox(Box):
             await self._end(token)
         except BaseException:
             if self.alive:
-                await asyncio.shield(self._end(token))
+                with suppress(BoxGone):
+                    await asyncio.shield(self._end(token))
             raise
         finally:
             for wait in waits:
@@ -128,19 +134,21 @@ class RemoteBox(Box):
         return following is not None and not following.done()
 
     async def connect(self, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        self._check()
-        reader, writer = await self._machine.relay(_argv({"do": "relay", "port": port}))
-        if await reader.read(1) != b"+":
-            writer.close()
-            raise SandboxError(f"nothing listens at port {port} in the sandbox")
+        async with self._waiting(_JOB_S):
+            reader, writer = await self._machine.relay(_argv({"do": "relay", "port": port}))
+            try:
+                if await reader.read(1) != b"+":
+                    raise SandboxError(f"nothing listens at port {port} in the sandbox")
+            except BaseException:
+                writer.close()
+                raise
         return reader, writer
 
     async def write(self, path: str, content: bytes) -> BoxFile:
         if len(content) > min(self._limits.file_bytes, self._limits.home_bytes):
             raise SandboxError(f"{path!r} has {len(content):,} bytes, more than fits into the sandbox")
         put = f"{OWN}/{secrets.token_hex(8)}"
-        self._check()
-        await self._machine.put(put, content)
+        await self._put(put, content)
         return _file(await self._ask({"do": "place", "path": path, "put": put, "roots": ROOTS}))
 
     async def read(self, path: str, *, max_bytes: int) -> bytes:
@@ -156,19 +164,20 @@ class RemoteBox(Box):
         return await self._staged(order, max_bytes + (1 << 20))
 
     async def unpack(self, archive: bytes) -> None:
-        self._check()
         put = f"{OWN}/{secrets.token_hex(8)}"
-        await self._machine.put(put, archive)
+        await self._put(put, archive)
         await self._ask({"do": "unpack", "put": put, "roots": ROOTS})
 
     async def close(self) -> None:
-        if self._ended.is_set():
+        """Also one that is gone, as far as was seen: what it is made of may live on."""
+        if self._is_destroyed:
             return
         self._ended.set()
         for following in self._started.values():
             following.cancel()
         await asyncio.gather(*self._started.values(), return_exceptions=True)
         await self._machine.destroy()
+        self._is_destroyed = True
 
     # --- inside
 
@@ -176,19 +185,26 @@ class RemoteBox(Box):
         if self._ended.is_set():
             raise BoxGone(GONE)
 
-    async def _program(self, command: Command, token: str, take: Callable[[Stream, bytes], None], most_s: float) -> int:
-        order = {"do": "run", "token": token, "argv": list(command.argv), "env": {}, "cwd": command.cwd}
-        return await self._execute({**order, "most_s": most_s}, env=command.env, told=take)
-
-    async def _execute(
-        self, order: Mapping[str, Any], *, env: Mapping[str, str], told: Callable[[Stream, bytes], None]
-    ) -> int:
+    @asynccontextmanager
+    async def _waiting(self, most_s: float | None) -> AsyncIterator[None]:
+        """For the computer, which is given up where it is no more, or says nothing for so long: whoever waited on would
+        keep the box's place for ever. Raises BoxGone then."""
         self._check()
         try:
-            return await self._machine.execute(_argv(order), env=env, told=told)
-        except BoxGone:
+            async with asyncio.timeout(most_s):
+                yield
+        except (BoxGone, TimeoutError) as error:
             self._ended.set()
-            raise
+            raise BoxGone(GONE) from error
+
+    async def _put(self, path: str, content: bytes) -> None:
+        async with self._waiting(_carrying_s(len(content))):
+            await self._machine.put(path, content)
+
+    async def _program(self, command: Command, token: str, take: Callable[[Stream, bytes], None], most_s: float) -> int:
+        order = {"do": "run", "token": token, "argv": list(command.argv), "env": {}, "cwd": command.cwd}
+        async with self._waiting(None):
+            return await self._machine.execute(_argv({**order, "most_s": most_s}), env=command.env, told=take)
 
     async def _ask(self, order: Mapping[str, Any]) -> Any:
         said = bytearray()
@@ -197,7 +213,8 @@ class RemoteBox(Box):
             if stream == "stdout" and len(said) < _ANSWER_BYTES:
                 said.extend(piece)
 
-        await self._execute(order, env={}, told=take)
+        async with self._waiting(_JOB_S):
+            await self._machine.execute(_argv(order), env={}, told=take)
         try:
             answer = json.loads(said)
         except ValueError:
@@ -210,13 +227,14 @@ class RemoteBox(Box):
     async def _staged(self, order: Mapping[str, Any], max_bytes: int) -> bytes:
         to = f"{OWN}/{secrets.token_hex(8)}"
         await self._ask({**order, "to": to})
-        content = await self._machine.get(to, max_bytes=max_bytes)
+        async with self._waiting(_carrying_s(max_bytes)):
+            content = await self._machine.get(to, max_bytes=max_bytes)
         await self._ask({"do": "drop", "path": to})
         return content
 
     async def _end(self, token: str) -> None:
         """Ends what runs under this token, and waits until it is gone. Tried again: it may be just beginning."""
-        async with asyncio.timeout(_STOPPING_S):
+        async with self._waiting(_STOPPING_S):
             for _ in range(3):
                 if await self._ask({"do": "stop", "token": token}):
                     return
@@ -257,6 +275,10 @@ class _Output:
     def outcome(self, ending: Ending, exit_code: int | None, *, note: str = "", seconds: float) -> Outcome:
         stdout, stderr = self._kept["stdout"].text(), self._kept["stderr"].text()
         return Outcome(ending, exit_code, stdout=stdout, stderr=stderr, note=note, seconds=seconds)
+
+
+def _carrying_s(size_bytes: int) -> float:
+    return _JOB_S + size_bytes / _LEAST_BYTES_PER_S
 
 
 def _argv(order: Mapping[str, Any]) -> list[str]:

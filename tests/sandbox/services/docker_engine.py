@@ -20,6 +20,8 @@ class DockerEngine:
         self.images = images
         self.executions: dict[str, tuple[str, list[str], dict[str, str]]] = {}
         self.unexpected: list[str] = []
+        self.following: set[asyncio.StreamWriter] = set()
+        """The lines to those who follow a program."""
         self.is_ill = False
         """It answers, and does nothing that is asked."""
 
@@ -103,6 +105,7 @@ class DockerEngine:
                 await entry.drain()
 
         feeding = asyncio.create_task(feed())
+        self.following.add(writer)
         try:
             while True:
                 kind, piece = await frame(output)
@@ -114,6 +117,7 @@ class DockerEngine:
         except asyncio.IncompleteReadError:
             return
         finally:
+            self.following.discard(writer)
             feeding.cancel()
             await asyncio.gather(feeding, return_exceptions=True)
             entry.close()

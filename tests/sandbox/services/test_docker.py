@@ -1,12 +1,13 @@
 """Boxes as containers: the conformance suite through the Docker SDK, against an engine that is stood in for. Not tried
 against a real one."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from agents.sandbox.base import BoxGone, BoxSpec, Command, SandboxProvider
+from agents.sandbox.base import BoxGone, BoxSpec, Command, Ending, SandboxProvider
 from agents.sandbox.docker.provider import DockerSandbox
 from tests.sandbox.conformance import *  # noqa: F403
 from tests.sandbox.conformance import LIMITS, sh
@@ -68,6 +69,24 @@ async def test_a_container_that_is_removed_in_mid_run_is_a_box_that_is_gone(
     with pytest.raises(BoxGone):
         await box.files()
     assert not box.alive
+
+
+async def test_a_box_whose_line_breaks_is_gone_and_its_container_is_removed(
+    engine: DockerEngine, provider: SandboxProvider
+) -> None:
+    box = await provider.open(BoxSpec(key="k", limits=LIMITS))
+    began = asyncio.Event()
+
+    running = asyncio.ensure_future(box.run(sh("echo here; sleep 60"), heard=lambda *_: began.set()))
+    await asyncio.wait_for(began.wait(), 20)
+    for line in engine.following:
+        line.transport.abort()
+    outcome = await asyncio.wait_for(running, 20)
+    is_left = len(engine.computers.alive) == 1
+    await box.close()
+
+    assert (outcome.ending, box.alive, is_left) == (Ending.LOST, False, True)
+    assert engine.computers.alive == {}
 
 
 async def test_containers_that_an_earlier_life_left_are_removed(engine: DockerEngine) -> None:
