@@ -367,7 +367,7 @@ class Sessions:
             try:
                 archive = await session.box.pack(snapshots.FOLDERS, max_bytes=self.terms.snapshot_max_bytes)
                 names = [name for name in session.remembered if name.startswith(VERSION_OF)]
-                await in_thread(snapshots.keep)(owner, snapshots.with_names(archive, names))
+                await in_thread(snapshots.keep)(owner, snapshots.with_names(archive, names), session_id=session.id)
             except (SandboxError, OSError, DatabaseError) as error:
                 why = error.message if isinstance(error, SandboxError) else str(error)
                 log.warning("sandbox.not_snapshotted", key=owner.key, why=why)

@@ -44,13 +44,13 @@ class SnapshotLost(SandboxError):
     """What was kept cannot be had any more."""
 
 
-def keep(owner: Owner, archive: bytes) -> None:
-    """Takes the place of the one before. Where its box is to be forgotten meanwhile, nothing is kept. Raises OSError
-    where the storage has no room; then the one before stays."""
+def keep(owner: Owner, archive: bytes, *, session_id: UUID) -> None:
+    """Takes the place of the one before. Where its box is to be forgotten meanwhile, or was given up so that another
+    has taken its place, nothing is kept. Raises OSError where the storage has no room; then the one before stays."""
     name = f"{FOLDER}/{owner.user_id}/{uuid.uuid4()}.tar"
     stored_as = default_storage.save(name, ContentFile(archive))
     with or_undo(lambda: default_storage.delete(stored_as)):
-        left = _kept(owner, archive, stored_as)
+        left = _kept(owner, archive, stored_as, session_id)
     if left:
         _remove(left)
 
@@ -116,12 +116,12 @@ def _of(owner: Owner) -> QuerySet[SandboxSnapshot]:
     return rows.filter(user_id=owner.user_id) if owner.user_id else rows.none()
 
 
-def _kept(owner: Owner, archive: bytes, stored_as: str) -> str:
+def _kept(owner: Owner, archive: bytes, stored_as: str, session_id: UUID) -> str:
     """Where what has no row any more lies: the one before, or this one; empty if there is nothing."""
     with transaction.atomic():
         # Held to the end: who wants it forgotten from now on waits, and finds the snapshot then.
-        session = SandboxSession.objects.select_for_update().filter(key=owner.key, ended_at=None).first()
-        if session is not None and session.close_wanted == CloseWanted.REMOVE:
+        session = SandboxSession.objects.select_for_update().filter(pk=session_id, ended_at=None).first()
+        if session is None or session.close_wanted == CloseWanted.REMOVE:
             return stored_as
         before = _of(owner).select_for_update().first()
         assert owner.user_id is not None

@@ -25,6 +25,7 @@ from hyperagent.management.commands.doctor import check_bucket
 from memory.ingestion import files
 from memory.models import Document
 from tests.house.bucket_server import BUCKET, KEY, S3, SECRET
+from tests.sandbox.sessions.working import opened
 
 
 @pytest.fixture(scope="module")
@@ -122,8 +123,9 @@ def test_a_file_that_is_refused_on_the_way_leaves_nothing(bucket: S3) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_snapshots_of_sandboxes_lie_in_the_bucket_as_well(bucket: S3, alice: Any) -> None:
     owner = Owner(alice.pk, uuid.uuid4())
-    snapshots.keep(owner, b"one")
-    snapshots.keep(owner, b"two")
+    session_id = opened(owner)
+    snapshots.keep(owner, b"one", session_id=session_id)
+    snapshots.keep(owner, b"two", session_id=session_id)
 
     found = snapshots.find(owner)
     snapshots.sweep(retention_hours=24)
@@ -151,7 +153,8 @@ def test_a_server_that_is_away_is_told_with_503_and_leaves_no_row(settings: Any,
 @pytest.mark.django_db(transaction=True)
 def test_a_snapshot_that_cannot_be_had_now_is_not_taken_for_none(bucket: S3, settings: Any, alice: Any) -> None:
     owner = Owner(alice.pk, uuid.uuid4())
-    snapshots.keep(owner, b"one")
+    session_id = opened(owner)
+    snapshots.keep(owner, b"one", session_id=session_id)
     use(settings, f"s3://{KEY}:{SECRET}@x/{BUCKET}?region=eu-central-1&endpoint=http://127.0.0.1:{free_port()}")
 
     with pytest.raises(StorageAway):

@@ -18,6 +18,7 @@ from memory.kinds import Origin
 from memory.models import Document
 from memory.workspaces import files
 from memory.workspaces.places import Place, Scope
+from tests.sandbox.sessions.working import opened
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -66,10 +67,11 @@ def test_a_document(alice: Any, answer_is_lost: Callable[[], None]) -> None:
 @pytest.mark.spec("S204")
 def test_a_snapshot_of_a_sandbox(alice: Any, answer_is_lost: Callable[[], None]) -> None:
     owner = Owner(alice.pk, uuid.uuid4())
-    snapshots.keep(owner, b"before")
+    session_id = opened(owner)
+    snapshots.keep(owner, b"before", session_id=session_id)
     answer_is_lost()
 
     with pytest.raises(OperationalError):
-        snapshots.keep(owner, b"after")
+        snapshots.keep(owner, b"after", session_id=session_id)
 
     assert snapshots.find(owner) == b"after"

@@ -19,7 +19,7 @@ from agents.sandbox.base import HOME, OUTPUTS, Box, BoxSpec, BoxType, Command, S
 from hyperagent.lib.threads import in_thread
 from tests.jobs import do_jobs
 from tests.sandbox.sessions.memory_box import MemoryBox, MemoryProvider
-from tests.sandbox.sessions.working import handed_on, until_closed
+from tests.sandbox.sessions.working import handed_on, kept, until_closed
 
 
 def forget_task(user_id: Any, task_id: Any) -> None:
@@ -150,8 +150,8 @@ async def test_whoever_opens_a_box_of_which_the_snapshot_is_gone_is_told(
     alice = await people("alice")
     await (await alive.client.box(alice)).write(f"{HOME}/notes.txt", b"keep me")
     await handed_on(alive.client, alice)
-    (kept,) = media.rglob("*.tar")
-    kept.unlink()
+    (archive,) = media.rglob("*.tar")
+    archive.unlink()
 
     box = await alive.client.box(alice)
 
@@ -354,6 +354,36 @@ async def test_what_a_snapshot_that_came_to_nothing_did_not_keep_is_kept_at_the_
     assert len(await in_thread(_snapshots)()) == 1
 
 
+@pytest.mark.spec("S204")
+async def test_a_box_that_was_given_up_keeps_nothing_in_place_of_what_the_next_one_kept(
+    hosting: Any, people: Any, media: Path
+) -> None:
+    from agents.sandbox import records, snapshots
+
+    alive = await hosting()
+    alice = await people("alice")
+    owner = records.Owner(alice.user_id, alice.conversation_id)
+    box = await alive.client.box(alice)
+    await box.write(f"{HOME}/late.txt", b"of the first")
+    running = asyncio.create_task(box.run(Command(["sleep"])))
+    (inside,) = alive.provider.opened
+    await inside.sleeping.wait()
+
+    # Another machine wants it, waits in vain, and goes on with what there was.
+    assert await in_thread(records.open_row)(owner, provider="memory", host="another") is None
+    await in_thread(records.give_up_row)(owner)
+    await in_thread(kept)(owner, b"of the second")
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+
+    async def is_closed() -> bool:
+        return not inside.alive
+
+    await _until(is_closed)
+    assert await in_thread(snapshots.find)(owner) == b"of the second"
+    assert len(list(media.rglob("*.tar"))) == 1
+
+
 async def test_when_all_places_are_taken_what_was_idle_longest_makes_room_and_what_works_does_not(
     hosting: Any, people: Any
 ) -> None:
@@ -494,7 +524,7 @@ async def test_the_box_of_somebody_who_is_gone_is_closed_and_nothing_of_it_is_ke
     alice, bob = await people("alice"), await people("bob")
     box, other = await alive.client.box(alice), await alive.client.box(bob)
     await box.write(f"{HOME}/secret", b"x")
-    await in_thread(snapshots.keep)(Owner(alice.user_id, alice.conversation_id), b"older")
+    await in_thread(kept)(Owner(alice.user_id, alice.conversation_id), b"older")
     running = asyncio.create_task(box.run(Command(["sleep"])))
     await alive.provider.opened[0].sleeping.wait()
 
@@ -575,7 +605,7 @@ def test_snapshots_are_forgotten_after_their_hours_with_files_that_nobody_knows(
     alice = User.objects.create(email="alice@example.org")
     old, new = Owner(alice.pk, uuid.uuid4()), Owner(alice.pk, uuid.uuid4())
     for owner in (old, new, new):
-        snapshots.keep(owner, b"archive")
+        kept(owner, b"archive")
     stray = default_storage.save(f"{snapshots.FOLDER}/{alice.pk}/stray.tar", ContentFile(b"x"))
     SandboxSnapshot.objects.filter(task_id=old.task_id).update(made_at=timezone.now() - timedelta(hours=25))
     lies = [row.stored_as for row in SandboxSnapshot.objects.order_by("made_at")]
@@ -603,7 +633,7 @@ def test_one_machine_with_a_wrong_clock_forgets_no_snapshot(people: Any) -> None
     from hyperagent.accounts.models import User
 
     owner = Owner(User.objects.create(email="alice@example.org").pk, uuid4())
-    snapshots.keep(owner, b"archive")
+    kept(owner, b"archive")
 
     with time_machine.travel(timezone.now() + timedelta(days=1, hours=1)):
         snapshots.sweep(retention_hours=24)
@@ -630,12 +660,12 @@ def test_a_snapshot_that_is_made_while_the_one_before_is_swept_away_stays(people
     from hyperagent.lib import rows
 
     owner = Owner(User.objects.create(email="alice@example.org").pk, uuid4())
-    snapshots.keep(owner, b"old")
+    kept(owner, b"old")
     SandboxSnapshot.objects.update(made_at=timezone.now() - timedelta(hours=25))
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            snapshots.keep(owner, b"new")
+            kept(owner, b"new")
             sweeping = pool.submit(_in_own_connection, lambda: snapshots.sweep(retention_hours=24))
             while not sweeping.done() and rows.execute(_WAITING_FOR_US, []).fetchone()[0] == 0:
                 time.sleep(0.01)
@@ -656,7 +686,6 @@ def _in_own_connection(does: Callable[[], None]) -> None:
 async def test_the_box_of_a_conversation_that_is_deleted_is_closed_and_nothing_of_it_is_kept(
     hosting: Any, people: Any
 ) -> None:
-    from agents.sandbox import snapshots
     from agents.sandbox.records import Owner
     from conversations import actions as conversations
     from hyperagent.accounts.models import User
@@ -667,7 +696,7 @@ async def test_the_box_of_a_conversation_that_is_deleted_is_closed_and_nothing_o
     gone, stays = [await in_thread(conversations.create)(alice, title=title) for title in ("Gone", "Stays")]
     boxes = [await alive.client.box(await people("alice", one.pk)) for one in (gone, stays)]
     await boxes[0].write(f"{HOME}/secret", b"x")
-    await in_thread(snapshots.keep)(Owner(alice.pk, gone.pk), b"older")
+    await in_thread(kept)(Owner(alice.pk, gone.pk), b"older")
 
     await in_thread(conversations.delete)(alice, gone.pk)
     await in_thread(do_jobs)()
@@ -707,7 +736,7 @@ async def test_of_a_conversation_that_is_deleted_while_its_box_is_being_closed_n
 def test_of_a_conversation_that_is_deleted_while_a_snapshot_is_stored_nothing_is_kept(people: Any, media: Path) -> None:
     from django.db import transaction
 
-    from agents.sandbox import records, snapshots
+    from agents.sandbox import records
     from hyperagent.accounts.models import User
     from hyperagent.lib import rows
 
@@ -716,7 +745,7 @@ def test_of_a_conversation_that_is_deleted_while_a_snapshot_is_stored_nothing_is
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            snapshots.keep(owner, b"secret")
+            kept(owner, b"secret")
             forgetting = pool.submit(_in_own_connection, lambda: forget_task(owner.user_id, owner.task_id))
             while not forgetting.done() and rows.execute(_WAITING_FOR_US, []).fetchone()[0] == 0:
                 time.sleep(0.01)
