@@ -6,9 +6,10 @@ Knows no connection: who speaks for whom is the server's business. Rows and stor
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
@@ -19,7 +20,7 @@ from django.db import DatabaseError
 
 from agents.browser.proxy import WebDoor
 from agents.sandbox import records, snapshots
-from agents.sandbox.base import Box, BoxType, SandboxError, SandboxProvider
+from agents.sandbox.base import Box, BoxSpec, BoxType, SandboxError, SandboxProvider
 from agents.sandbox.comparing import VERSION_OF
 from agents.sandbox.host.gateway_door import GatewayDoor
 from agents.sandbox.models import CloseWanted, EndedBecause
@@ -31,6 +32,7 @@ from hyperagent.lib.threads import in_thread
 log = structlog.get_logger(__name__)
 
 OPENING_S: Final = 60.0
+_LATE_S: Final = 600.0
 MOVING_S: Final = 10.0
 _MOVING_LOOK_S: Final = 0.25
 
@@ -107,10 +109,13 @@ class Sessions:
         self.host = host
         self.folder = folder
         self._open: dict[str, Session] = {}
+        self._unended: list[Box] = []
         self.is_any_open = asyncio.Event()
+        """Or was, and could not be ended yet."""
         self._opening: set[Owner] = set()
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._tended: dict[str, asyncio.Task[None]] = {}
+        self._late: set[asyncio.Task[None]] = set()
         self._packing = asyncio.Semaphore(2)
 
     # --- S203
@@ -199,13 +204,13 @@ class Sessions:
 
     async def tend(self) -> None:
         """Done every few seconds: what others want, what nobody uses, what died, what is not snapshotted yet."""
-        if not self._open:
-            return
-        await self._fulfil_wishes()
+        if self._open:
+            await self._fulfil_wishes()
+        # Beside the rounds: a snapshot may take long, and who is deactivated must not wait for it.
         for session in list(self._open.values()):
-            # Beside the rounds: a snapshot may take long, and who is deactivated must not wait for it.
-            if session.owner.key not in self._tended:
-                self._tended[session.owner.key] = asyncio.ensure_future(self._tend(session))
+            self._go_beside(session.owner.key, partial(self._tend, session))
+        for box in list(self._unended):
+            self._go_beside(f"unended {id(box)}", partial(self._end, box))
 
     # --- inside
 
@@ -216,20 +221,27 @@ class Sessions:
             lock = self._locks[owner.key] = asyncio.Lock()
         return lock
 
-    async def _tend(self, session: Session) -> None:
+    def _go_beside(self, name: str, doing: Callable[[], Awaitable[None]]) -> None:
+        if name not in self._tended:
+            self._tended[name] = asyncio.ensure_future(self._beside(name, doing))
+
+    async def _beside(self, name: str, doing: Callable[[], Awaitable[None]]) -> None:
         try:
-            if not session.box.alive:
-                await self.close(session, EndedBecause.LOST, keeps=False)
-            elif session.idle_s >= self.terms.idle_s:
-                await self.close(session, EndedBecause.IDLE)
-            elif session.changed and session.uncalled_s >= self.terms.checkpoint_after_s:
-                async with self._lock(session.owner):
-                    await self._snapshot(session)
+            await doing()
         except Exception:
             # Whatever one box did, the others are tended, and this one in the next round.
-            log.exception("sandbox.tending_failed", key=session.owner.key)
+            log.exception("sandbox.tending_failed", key=name)
         finally:
-            del self._tended[session.owner.key]
+            del self._tended[name]
+
+    async def _tend(self, session: Session) -> None:
+        if not session.box.alive:
+            await self.close(session, EndedBecause.LOST, keeps=False)
+        elif session.idle_s >= self.terms.idle_s:
+            await self.close(session, EndedBecause.IDLE)
+        elif session.changed and session.uncalled_s >= self.terms.checkpoint_after_s:
+            async with self._lock(session.owner):
+                await self._snapshot(session)
 
     async def _living(self, owner: Owner) -> Session | None:
         session = self._open.get(owner.key)
@@ -254,7 +266,7 @@ class Sessions:
         finally:
             self._opening.discard(owner)
         self._open[owner.key] = session
-        self.is_any_open.set()
+        self._note_what_is_open()
         return session
 
     async def _boxed(self, owner: Owner, row_id: UUID) -> Session:
@@ -266,16 +278,12 @@ class Sessions:
             if web is not None:
                 await web.open()
                 doors = {WEB: web.path}
-            try:
-                async with asyncio.timeout(OPENING_S):
-                    box = await self.provider.open(spec_of(owner, doors=doors))
-            except TimeoutError as error:
-                raise SandboxError(f"The sandbox did not open within {OPENING_S:g} s. Try again.") from error
+            box = await self._box_in_time(spec_of(owner, doors=doors))
             session = Session(row_id, owner, box, door, web, folder)
             try:
                 session.note = await self._restored(session)
             except BaseException:
-                await box.close()
+                await self._end(box)
                 raise
         except BaseException:
             await door.close()
@@ -284,6 +292,49 @@ class Sessions:
             await asyncio.to_thread(folder.cleanup)
             raise
         return session
+
+    async def _box_in_time(self, spec: BoxSpec) -> Box:
+        opening = asyncio.ensure_future(self.provider.open(spec))
+        try:
+            await asyncio.wait([opening], timeout=OPENING_S)
+            if opening.done():
+                return opening.result()
+        except asyncio.CancelledError:
+            self._end_late(opening)
+            raise
+        self._end_late(opening)
+        raise SandboxError(f"The sandbox did not open within {OPENING_S:g} s. Try again.")
+
+    def _end_late(self, opening: "asyncio.Future[Box]") -> None:
+        """Nobody takes back what an engine was asked for: of a box for which nobody waits the end is waited for."""
+
+        async def ended() -> None:
+            with suppress(SandboxError, TimeoutError):
+                async with asyncio.timeout(_LATE_S):
+                    box = await opening
+                await self._end(box)
+
+        late = asyncio.ensure_future(ended())
+        self._late.add(late)
+        late.add_done_callback(self._late.discard)
+
+    async def _end(self, box: Box) -> None:
+        """One that cannot be ended now is, later on: what it is made of would stay, and count as nobody's."""
+        try:
+            await box.close()
+        except SandboxError as error:
+            log.warning("sandbox.not_closed", key=box.key, why=error.message)
+            if box not in self._unended:
+                self._unended.append(box)
+        else:
+            self._unended = [one for one in self._unended if one is not box]
+        self._note_what_is_open()
+
+    def _note_what_is_open(self) -> None:
+        if self._open or self._unended:
+            self.is_any_open.set()
+        else:
+            self.is_any_open.clear()
 
     def _doors(self, owner: Owner, folder: Path) -> tuple[GatewayDoor, WebDoor | None]:
         """Programs of a desktop see its door to the web only."""
@@ -342,12 +393,7 @@ class Sessions:
             return
         note = await self._snapshot(session) if keeps and session.box.alive else ""
         del self._open[session.owner.key]
-        if not self._open:
-            self.is_any_open.clear()
-        try:
-            await session.box.close()
-        except SandboxError as error:
-            log.warning("sandbox.not_closed", key=session.owner.key, why=error.message)
+        await self._end(session.box)
         await session.door.close()
         if session.web is not None:
             await session.web.close()

@@ -22,6 +22,8 @@ LIVES_S: Final = 3_600
 """After so long E2B ends it by itself, should nobody say otherwise."""
 _RENEW_S: Final = 600
 _TRY_S: Final = 20.0
+_OPENING_S: Final = 300.0
+"""Longer than anybody waits for a box. Of one that was made and not told of nobody would know, and it is paid for."""
 
 
 class E2BSandbox:
@@ -53,7 +55,7 @@ class E2BSandbox:
                 timeout=LIVES_S,
                 metadata={"key": spec.key},
                 allow_internet_access=False,
-                **self._options,
+                **{"request_timeout": _OPENING_S, **self._options},
             )
         except Exception as error:
             raise SandboxError(f"E2B opened no sandbox: {type(error).__name__}: {error}"[:500]) from error
@@ -113,7 +115,7 @@ class _Computer:
 
     async def destroy(self) -> None:
         try:
-            await self._sandbox.kill()
+            await self._sandbox.kill(request_timeout=_TRY_S)
         except Exception as error:
             raise SandboxError(f"E2B did not end the sandbox: {error}"[:500]) from error
 
@@ -137,7 +139,7 @@ class _Computer:
     async def _is_gone(self) -> bool:
         """Not while nobody can be asked."""
         try:
-            return not await self._sandbox.is_running()
+            return not await self._sandbox.is_running(request_timeout=_TRY_S)
         except Exception as error:  # noqa: BLE001 (likewise)
             log.warning("sandbox.e2b_not_asked", why=str(error))
             return False

@@ -354,6 +354,70 @@ async def test_what_a_snapshot_that_came_to_nothing_did_not_keep_is_kept_at_the_
     assert len(await in_thread(_snapshots)()) == 1
 
 
+class SlowProvider(MemoryProvider):
+    may_open: asyncio.Event
+
+    async def open(self, spec: BoxSpec) -> Box:
+        box = await super().open(spec)
+        await self.may_open.wait()
+        return box
+
+
+async def test_a_box_that_opens_when_nobody_waits_for_it_any_more_is_ended(
+    hosting: Any, people: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from agents.sandbox import sessions
+
+    monkeypatch.setattr(sessions, "OPENING_S", 0.05)
+    provider = SlowProvider()
+    provider.may_open = asyncio.Event()
+    alive = await hosting(provider)
+
+    with pytest.raises(SandboxError, match="did not open within"):
+        await alive.client.box(await people("alice"))
+    (late,) = provider.opened
+    assert late.alive
+    provider.may_open.set()
+
+    async def is_ended() -> bool:
+        return not late.alive
+
+    await _until(is_ended)
+
+
+class StubbornBox(MemoryBox):
+    """Its engine is busy when it is to be ended first."""
+
+    has_refused = False
+
+    async def close(self) -> None:
+        if not self.has_refused:
+            self.has_refused = True
+            raise SandboxError("the engine is busy")
+        await super().close()
+
+
+class StubbornProvider(MemoryProvider):
+    async def open(self, spec: BoxSpec) -> Box:
+        self.opened.append(StubbornBox(spec))
+        return self.opened[-1]
+
+
+async def test_a_box_that_could_not_be_ended_is_ended_later(hosting: Any, people: Any) -> None:
+    alive = await hosting(StubbornProvider())
+    alice = await people("alice")
+    await alive.client.box(alice)
+    (inside,) = alive.provider.opened
+
+    await handed_on(alive.client, alice)
+
+    async def is_ended() -> bool:
+        return not inside.alive
+
+    await _until(is_ended)
+    assert inside.has_refused
+
+
 @pytest.mark.spec("S204")
 async def test_a_box_that_was_given_up_keeps_nothing_in_place_of_what_the_next_one_kept(
     hosting: Any, people: Any, media: Path
