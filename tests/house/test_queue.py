@@ -17,6 +17,7 @@ from django.contrib import admin
 from django.db import connection, transaction
 from django.db.models.functions import Now
 from django.utils import timezone
+from django_q.conf import Conf
 from django_q.models import OrmQ, Schedule, Task
 from django_q.signing import SignedPackage
 
@@ -199,7 +200,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> queue.NotifiedBroker:
     monkeypatch.setattr(queue, "LOOK_EVERY_S", 60.0)
     broker = queue.NotifiedBroker()
     monkeypatch.setattr(queue, "LOOK_EVERY_S", 0.01)
-    monkeypatch.setattr(queue.Conf, "WORKERS", 2)
+    monkeypatch.setattr(Conf, "WORKERS", 2)
     return broker
 
 
@@ -231,7 +232,7 @@ def test_of_long_jobs_a_cluster_does_one_fewer_than_it_has_processes(
         broker.acknowledge(first.pk)
         assert len(list(other.notifies(timeout=10, stop_after=1))) == 1, "who waits for room hears of it"
     assert [_take(broker), _take(broker)] == ["1", None]
-    monkeypatch.setattr(queue.Conf, "WORKERS", 3)
+    monkeypatch.setattr(Conf, "WORKERS", 3)
     assert [_take(broker), _take(broker)] == ["2", None]
 
 
@@ -239,7 +240,7 @@ def test_of_long_jobs_a_cluster_does_one_fewer_than_it_has_processes(
 def test_long_jobs_and_those_of_which_there_are_many_take_turns(
     broker: queue.NotifiedBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue.Conf, "WORKERS", 9)
+    monkeypatch.setattr(Conf, "WORKERS", 9)
     for lane in (Lane.MANY, Lane.LONG):
         for number in range(3):
             queue.enqueue(LEAVE_MARK, f"{lane.name} {number}", lane=lane)
@@ -253,7 +254,7 @@ def test_a_long_job_whose_process_died_leaves_its_room_to_the_next(broker: queue
         queue.enqueue(LEAVE_MARK, str(number), lane=Lane.LONG)
 
     assert [_take(broker), _take(broker)] == ["0", None]
-    died = timezone.now() + timedelta(seconds=queue.Conf.RETRY - queue.PATIENCE_S - 1)
+    died = timezone.now() + timedelta(seconds=Conf.RETRY - queue.PATIENCE_S - 1)
     OrmQ.objects.filter(lock__gt=timezone.now()).update(lock=died)
 
     assert _take(broker) == "1"

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -19,22 +19,23 @@ class SilentMachine:
     async def execute(
         self, argv: Sequence[str], *, env: Mapping[str, str], told: Callable[[Stream, bytes], None]
     ) -> int:
-        return await self._nothing()
+        await self._nothing()
 
     async def put(self, path: str, content: bytes) -> None:
         await self._nothing()
 
     async def get(self, path: str, *, max_bytes: int) -> bytes:
-        return await self._nothing()
+        await self._nothing()
 
     async def relay(self, argv: Sequence[str]) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        return await self._nothing()
+        await self._nothing()
 
     async def destroy(self) -> None:
         self.destroyed += 1
 
-    async def _nothing(self) -> Any:
+    async def _nothing(self) -> NoReturn:
         await asyncio.Event().wait()
+        raise AssertionError
 
 
 @pytest.mark.parametrize(
