@@ -71,14 +71,8 @@ _AWAY = (OperationalError, InterfaceError, InternalError)
 Task = TypeVar("Task", bound=Callable[..., None])
 Id = UUID | str | int
 
-
-@dataclass(frozen=True, slots=True)
-class _Marked:
-    every_s: int | None
-    lane: Lane
-
-
-_tasks: dict[str, _Marked] = {}
+_tasks: dict[str, int | None] = {}
+_lanes: dict[str, Lane] = {}
 # Rings when this cluster is asked to stop, for all of its processes: they are forked.
 _stopping = Bell()
 
@@ -99,7 +93,8 @@ def task(
         raise ValueError(f"every_s={every_s}: the clock of the queue knows whole minutes only, 60 or more")
 
     def mark(marked: Task) -> Task:
-        _tasks[f"{marked.__module__}.{marked.__qualname__}"] = _Marked(every_s, lane)
+        name = f"{marked.__module__}.{marked.__qualname__}"
+        _tasks[name], _lanes[name] = every_s, lane
         return marked
 
     return mark if function is None else mark(function)
@@ -115,7 +110,7 @@ def enqueue(name: str, *ids: Id, lane: Lane | None = None) -> int:
     # The one field of a job that is free: it is signed like the rest, and nothing is decided by it.
     wanted_in = tracing.traceparent()
     more = {"group": wanted_in} if wanted_in else {}
-    broker = NotifiedBroker(lane or _tasks[name].lane)
+    broker = NotifiedBroker(lane or _lanes[name])
     async_task(name, *[str(value) if isinstance(value, UUID) else value for value in ids], broker=broker, **more)
     return broker.last_put
 
@@ -181,7 +176,7 @@ def enqueue_due() -> float:
     By the database's clock. django-q2's own scheduler goes by that of the machine that looks: one that is ten minutes
     fast puts all that it does off for as long, and nobody else does any of it meanwhile.
     """
-    timed = [name for name, marked in _tasks.items() if marked.every_s is not None]
+    timed = [name for name, every_s in _tasks.items() if every_s is not None]
     with transaction.atomic():
         for schedule, name, waits in rows.execute(_DUE, [timed]).fetchall():
             if not waits:
@@ -485,7 +480,7 @@ def give_back_lost_jobs() -> None:
 def schedule_tasks() -> None:
     """Makes the schedule of every task that has `every_s`, and removes those of tasks that are gone. Idempotent."""
     autodiscover_modules("tasks")
-    wanted = {name: marked.every_s for name, marked in _tasks.items() if marked.every_s is not None}
+    wanted = {name: every_s for name, every_s in _tasks.items() if every_s is not None}
     for name, every_s in wanted.items():
         schedule_every(name, every_s)
     Schedule.objects.exclude(name__in=wanted).delete()

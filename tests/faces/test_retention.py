@@ -172,7 +172,7 @@ def a_long_line(user: Any, *, messages: int) -> Conversation:
     began = timezone.now() - timedelta(days=60)
     line: list[Message] = []
     for number in range(messages):
-        said = {"role": "user", "text": SECRET, "created_at": began + timedelta(seconds=number)}
+        said: dict[str, Any] = {"role": "user", "text": SECRET, "created_at": began + timedelta(seconds=number)}
         line.append(Message(conversation=conversation, parent=line[-1] if line else None, **said))
     Message.objects.bulk_create(line)
     return conversation

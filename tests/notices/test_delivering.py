@@ -146,7 +146,7 @@ def test_of_a_receiver_that_was_away_for_long_no_more_is_read_than_is_sent(add: 
     away, _ = add(alice, "http://127.0.0.1:9/away")
     there, _ = add(bob, "http://127.0.0.1:9/there")
     began = timezone.now() - timedelta(days=2)
-    kinds = {"type": EventType.RUN_COMPLETED, "payload": {}, "next_attempt_at": began}
+    kinds: dict[str, Any] = {"type": EventType.RUN_COMPLETED, "payload": {}, "next_attempt_at": began}
     Delivery.objects.bulk_create(
         Delivery(endpoint=endpoint, event_id=f"{status} {n}", status=status, created_at=began + n * SECOND, **kinds)
         for endpoint, status, count in ((away, "delivered", 2_000), (away, "pending", 2_000), (there, "pending", 1))
