@@ -19,13 +19,11 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.quotas import Work
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
-from hyperagent.lib.lanes import Lane
 from hyperagent.lib.outage import or_undo
-from hyperagent.lib.queue import enqueue
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
 from memory.ingestion import content, files
-from memory.ingestion.lease import INGEST
+from memory.ingestion.lease import ask_for_job
 from memory.ingestion.names import LIMIT, clean_filename, clean_line
 from memory.kinds import AT_WORK, SEARCHABLE, DocumentStatus, Origin, Visibility
 from memory.models import Connector, Document
@@ -105,7 +103,7 @@ def _stored(fresh: Document, groups: Sequence[Group]) -> tuple[Document, bool]:
                 found.groups.set(groups)
                 if found.visibility != Visibility.PRIVATE:
                     _tell_of_sharing(found, groups, by=found.owner)
-                _ask_for(found)
+                ask_for_job(found)
                 tell(found.pk)
                 return found, True
             _given_again(found, fresh)
@@ -272,13 +270,8 @@ def _begin(document: Document) -> None:
     content.drop(document.pk)
     read = {"reason": "", "note": "", "description": "", "language": "", "date": None}
     _change(document, status=DocumentStatus.QUEUED, attempts=0, **read, **content.NOTHING_READ)
-    _ask_for(document)
+    ask_for_job(document)
     tell(document.pk)
-
-
-def _ask_for(document: Document) -> None:
-    """Before all those that nobody gave by hand and waits for."""
-    enqueue(INGEST, document.pk, lane=Lane.LONG if document.origin == Origin.UPLOAD else Lane.MANY)
 
 
 def _own(user: User, document_id: uuid.UUID) -> Document:

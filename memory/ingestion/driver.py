@@ -179,7 +179,7 @@ def _have_described(document_id: UUID) -> None:
 def _go_on_later(document: Document) -> None:
     with transaction.atomic():
         lease.give_back(document)
-        enqueue(lease.INGEST, document.pk)
+        lease.ask_for_job(document)
         tell(document.pk)
 
 

@@ -16,7 +16,9 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from memory.kinds import MOVES, UNFINISHED, DocumentStatus
+from hyperagent.lib.lanes import Lane
+from hyperagent.lib.queue import enqueue
+from memory.kinds import MOVES, UNFINISHED, DocumentStatus, Origin
 from memory.models import Document
 
 log = structlog.get_logger(__name__)
@@ -31,6 +33,11 @@ MAX_ATTEMPTS: Final = 3
 
 class Lost(Exception):
     """Somebody else works on it now, or it was cancelled or deleted: stop, and write nothing more."""
+
+
+def ask_for_job(document: Document) -> None:
+    """Which does not wait behind all that nobody gave by hand."""
+    enqueue(INGEST, document.pk, lane=Lane.LONG if document.origin == Origin.UPLOAD else Lane.MANY)
 
 
 def claim(document_id: UUID) -> Document | None:

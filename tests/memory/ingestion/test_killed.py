@@ -1,6 +1,7 @@
 """The death of whoever reads a document, at every one of their statements; and documents that go in the middle."""
 
 import errno
+import io
 import os
 import subprocess
 import sys
@@ -17,11 +18,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from hyperagent.lib.conf import BASE_DIR
+from hyperagent.lib.lanes import Lane
 from memory.actions import documents
 from memory.embedding import waiting
 from memory.embedding.model import LOCAL
 from memory.ingestion import content, driver, files, lease, sweeping
-from memory.kinds import UNFINISHED, DocumentStatus
+from memory.kinds import UNFINISHED, DocumentStatus, Origin
 from memory.models import Document, Vector
 from memory.reading.values import Unreadable
 from memory.vectors import writing
@@ -313,6 +315,22 @@ def test_a_document_is_deleted_while_its_vectors_are_being_stored(alice: Any) ->
 
     assert not Document.objects.exists()
     assert rows_left(document.pk) == {}
+
+
+@pytest.mark.django_db
+def test_what_somebody_gives_by_hand_does_not_wait_behind_what_a_connector_brings(alice: Any) -> None:
+    brought, given_by_hand = (
+        documents.add(alice, io.BytesIO(origin.encode()), filename="a.txt", origin=origin)[0]
+        for origin in (Origin.CONNECTOR, Origin.UPLOAD)
+    )
+    driver.ingest(given_by_hand.pk, slice_s=0)
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT key FROM django_q_ormq ORDER BY id")
+        lanes = [key for (key,) in cursor.fetchall()]
+
+    assert lanes == [Lane.MANY, Lane.LONG, Lane.LONG], "also where it goes on"
+    assert brought.origin == Origin.CONNECTOR
 
 
 @pytest.mark.django_db
