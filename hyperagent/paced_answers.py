@@ -1,7 +1,7 @@
 """Answers over HTTP, as Daphne does not give them: no faster than they are read, so that nobody who reads slowly makes
 this process hold what they have not read; cut off where they cannot be given to their end, so that it shows; and
-without their body for whoever asks for the head alone. What is asked with a form is Django's to read, and what is
-larger than anything that is taken is not heard to its end.
+without their body for whoever asks for the head alone. What is asked with a form is Django's to read, what came in
+pieces is told as whole, and what is larger than anything that is taken is not heard to its end.
 """
 
 import asyncio
@@ -47,8 +47,12 @@ class PacedRequest(WebRequest):  # type: ignore[misc]
     def process(self) -> None:
         if self._is_refused:
             self.loseConnection()
-        else:
-            super().process()
+            return
+        if self.requestHeaders.hasHeader(b"transfer-encoding"):
+            # By now it is whole. A body without a length counts as none at all where it is read.
+            self.requestHeaders.removeHeader(b"transfer-encoding")
+            self.requestHeaders.setRawHeaders(b"content-length", [b"%d" % self._heard_bytes])
+        super().process()
 
     async def may_go_on(self) -> None:
         if self._room is None:

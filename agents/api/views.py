@@ -108,8 +108,12 @@ def _listed(execution: Execution, request: Request, may_read: bool) -> dict[str,
     return {**shapes.listed(execution, ""), "task_id": None}
 
 
+# Whoever may ask may have the answer.
+MAY_FOLLOW = HasScope(Scope.READ, Scope.RUN)
+
+
 class ExecutionDetail(APIView):
-    permission_classes = (HasScope(Scope.READ),)
+    permission_classes = (MAY_FOLLOW,)
 
     @extend_schema(responses={200: serializers.ExecutionSerializer, 404: ErrorSerializer})
     def get(self, request: Request, execution_id: uuid.UUID) -> Response:
@@ -157,7 +161,7 @@ def detailed(request: Request, execution_id: uuid.UUID) -> dict[str, Any]:
 
 
 class ExecutionEvents(AsyncAnswerView):
-    permission_classes = (HasScope(Scope.READ),)
+    permission_classes = (MAY_FOLLOW,)
 
     @extend_schema(
         parameters=[
@@ -192,7 +196,7 @@ class ExecutionEvents(AsyncAnswerView):
 
 
 class ExecutionResult(APIView):
-    permission_classes = (HasScope(Scope.READ),)
+    permission_classes = (MAY_FOLLOW,)
 
     @extend_schema(responses={200: serializers.WholeResultSerializer, **dict.fromkeys((404, 410), ErrorSerializer)})
     def get(self, request: Request, execution_id: uuid.UUID, seq: int) -> Response:

@@ -242,13 +242,9 @@ def _target(scope: Scope) -> bytes:
 
 
 def request_headers(headers: Headers) -> list[tuple[bytes, bytes]]:
-    """What a browser sent, for an app: one connection for each request. Its body has the length that it said, or comes
-    in pieces."""
+    """What a browser sent, for an app: one connection for each request. A body has the length that the server knows."""
     own = _PASSED_BY | {b"expect"} | _named_by_connection(headers)
-    kept = [(name, value) for name, value in headers if name.lower() not in own]
-    names = {name.lower() for name, _ in kept}
-    chunked = b"content-length" not in names and any(name.lower() == b"transfer-encoding" for name, _ in headers)
-    return [*kept, (b"connection", b"close"), *([(b"transfer-encoding", b"chunked")] if chunked else [])]
+    return [*((name, value) for name, value in headers if name.lower() not in own), (b"connection", b"close")]
 
 
 def _named_by_connection(headers: Headers) -> frozenset[bytes]:

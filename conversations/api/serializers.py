@@ -90,7 +90,11 @@ class ConversationChangeSerializer(serializers.Serializer[Any]):
 
 
 class ConversationQuerySerializer(serializers.Serializer[Any]):
-    origin = serializers.ChoiceField(choices=[*(origin.value for origin in Origin), "all"], required=False)
+    origin = serializers.ChoiceField(
+        choices=[*(origin.value for origin in Origin), "all"],
+        required=False,
+        help_text="Without it: all for a token, and all but those of programs for a session.",
+    )
 
 
 class LearnedSerializer(serializers.Serializer[Any]):

@@ -36,18 +36,16 @@ class ConversationList(ScopedView, generics.GenericAPIView[Conversation]):
         asked = serializers.ConversationQuerySerializer(data=self.request.query_params)
         asked.is_valid(raise_exception=True)
         rows = reading.conversations_of(self.caller).filter(is_temporary=False)
-        origin = asked.validated_data.get("origin")
-        if origin == "all":
-            return rows
-        return rows.filter(origin=origin) if origin else rows.exclude(origin=Origin.API)
+        origin = asked.validated_data.get("origin") or ("all" if self.request.auth else "page")
+        if origin == "page":
+            return rows.exclude(origin=Origin.API)
+        return rows if origin == "all" else rows.filter(origin=origin)
 
     @extend_schema(
         parameters=[serializers.ConversationQuerySerializer], responses=serializers.ConversationSerializer(many=True)
     )
     def get(self, request: Request) -> Response:
-        """Your conversations, newest first. Those that the API began with a query are listed with `origin=api` or `all`
-        only.
-        """
+        """Your conversations, newest first."""
         page = self.paginate_queryset(self.get_queryset())
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
 

@@ -21,6 +21,8 @@ from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib.api import ErrorSerializer, Pages, own_or_404
 
+# Whoever decides has to see of what.
+MAY_LOOK = HasScope(Scope.READ, Scope.APPROVE)
 # What is searched of a question, in its JSON: what it asks, and the arguments of its first call.
 _SEARCHED = ("{question}", "{tool_calls,0,arguments}")
 
@@ -74,7 +76,7 @@ class RequestFilter(django_filters.FilterSet):  # type: ignore[misc]
 class RequestList(generics.ListAPIView[Request]):
     """What the caller's runs ask, and what others' runs ask of the caller, newest first."""
 
-    permission_classes = (HasScope(Scope.READ),)
+    permission_classes = (MAY_LOOK,)
     serializer_class = serializers.RequestSerializer
     pagination_class = Pages.ordered_by("-created_at", "-request_id")
     filterset_class = RequestFilter
@@ -90,7 +92,7 @@ class RequestList(generics.ListAPIView[Request]):
 
 
 class RequestDetail(APIView):
-    permission_classes = (HasScope(Scope.READ),)
+    permission_classes = (MAY_LOOK,)
 
     @extend_schema(responses={200: serializers.RequestDetailSerializer, 404: ErrorSerializer})
     def get(self, request: HttpRequest, request_id: UUID) -> HttpResponse:

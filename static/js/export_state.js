@@ -4,8 +4,9 @@ const EVERY_MS = 3000;
 async function look() {
   const answer = await fetch(location.href, { credentials: "same-origin", headers: { Accept: "text/html" } }).catch(() => null);
   if (answer?.redirected) return; // signed out meanwhile
-  if (answer?.ok) {
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const text = answer?.ok ? await answer.text().catch(() => null) : null; // it may break off within
+  if (text !== null) {
+    const fresh = new DOMParser().parseFromString(text, "text/html");
     const [now, here] = [fresh.getElementById("export-state"), document.getElementById("export-state")];
     if (now && !now.hasAttribute("data-waits")) {
       here.replaceChildren(...document.importNode(now, true).childNodes);

@@ -223,8 +223,10 @@ def test_on_the_machine_itself_an_app_has_a_name_below_localhost(host: str, addr
     assert address_of(APP, RequestFactory().get("/", headers={"host": host})) == address
 
 
-def test_a_body_of_unknown_length_is_passed_on_in_pieces() -> None:
-    assert (b"transfer-encoding", b"chunked") in request_headers([(b"transfer-encoding", b"chunked"), (b"te", b"gzip")])
-    assert (b"transfer-encoding", b"chunked") not in request_headers([(b"content-length", b"3")])
+def test_what_is_of_the_browsers_connection_is_not_passed_on() -> None:
+    assert request_headers([(b"content-length", b"3"), (b"te", b"gzip")]) == [
+        (b"content-length", b"3"),
+        (b"connection", b"close"),
+    ]
     mine = [(b"host", b"x"), (b"connection", b"close, X-Hop , host"), (b"x-hop", b"1"), (b"x-app", b"2")]
     assert request_headers(mine) == [(b"host", b"x"), (b"x-app", b"2"), (b"connection", b"close")]

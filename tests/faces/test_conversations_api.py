@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -241,14 +242,16 @@ def test_a_cursor_that_is_none_is_refused_by_its_name(alice: Any, api_of: Callab
     assert "`next`" in error["message"]
 
 
-def test_conversations_that_programs_began_are_listed_only_when_asked_for(
-    alice: Any, api_of: Callable[..., Any]
+def test_conversations_that_programs_began_are_listed_to_programs_and_to_people_when_asked_for(
+    alice: Any, api_of: Callable[..., Any], client_of: Callable[[Any], Client]
 ) -> None:
-    api = api_of(alice)
+    api, page = api_of(alice), client_of(alice)
     actions.create(alice, title="Mine")
     actions.say_in_new(alice, "A program's question")
 
-    assert [one["title"] for one in api.get(BASE).json()["results"]] == ["Mine"]
+    assert [one["title"] for one in api.get(BASE).json()["results"]] == ["A program's question", "Mine"]
+    assert [one["title"] for one in page.get(BASE).json()["results"]] == ["Mine"]
+    assert len(page.get(f"{BASE}?origin=all").json()["results"]) == 2
     assert [one["title"] for one in api.get(f"{BASE}?origin=api").json()["results"]] == ["A program's question"]
     assert len(api.get(f"{BASE}?origin=all").json()["results"]) == 2
 

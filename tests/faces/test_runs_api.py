@@ -176,6 +176,18 @@ def test_how_a_run_went_is_read_without_its_tokens(alice: Any, api_of: Callable[
     assert api.get(f"{url}?without=complete").status_code == 400
 
 
+@pytest.mark.usefixtures("in_threads")
+def test_a_program_that_may_only_ask_follows_its_runs(alice: Any, api_of: Callable[..., Any]) -> None:
+    run = make_run(alice)
+    append(run, Complete(answer="Hello"))
+    asker, reviewer = (api_of(alice, scopes=[scope]) for scope in ("run", "approve"))
+    url = f"/api/v1/executions/{run.id}"
+
+    assert (asker.get(url).status_code, asker.get(url).json()["answer"]) == (200, "Hello")
+    assert [event["type"] for event in asker.get(f"{url}/events").json()["results"]] == ["complete"]
+    assert {reviewer.get(address).status_code for address in (url, f"{url}/events", f"{url}/events/1/result")} == {403}
+
+
 def test_a_run_that_goes_on_is_told_something(alice: Any, api_of: Callable[..., Any]) -> None:
     run = make_run(alice)
 

@@ -87,7 +87,7 @@ def test_each_can_be_set_in_any_case_of_letters() -> None:
         ("GUARDRAILS_STRICT", "2", "true or false"),
         ("GUARDRAILS_VIOLATION_ACTION", "explode", "block, warn or log"),
         ("GUARDRAILS_TIMEOUT_MS", "0", "1 to 60000"),
-        ("SANDBOX_PROVIDER", "host", "local, e2b, docker or none"),
+        ("SANDBOX_PROVIDER", "host", "local, e2b, docker, none, or boxlite, for which this version has no provider"),
         ("SEARCH_PROVIDER", "bing", "tavily, searxng or ddgs"),
     ],
 )

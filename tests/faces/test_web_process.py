@@ -248,6 +248,31 @@ async def test_the_session_ends_the_socket_over_the_network_too(
     assert closed.value.rcvd.code == 4401
 
 
+@pytest.mark.spec("F21")
+async def test_a_body_that_comes_in_pieces_is_read_as_one_whose_length_is_known(web: Web, token: str) -> None:
+    async def in_pieces(body: bytes) -> AsyncIterator[bytes]:
+        for start in range(0, len(body), 20):
+            yield body[start : start + 20]
+
+    form = httpx.Request("POST", web.url, files={"file": ("notes.txt", b"The key lies under the mat.")})
+    async with httpx.AsyncClient(base_url=f"{web.url}/api/v1", headers={"authorization": f"Bearer {token}"}) as client:
+        begun = await client.post(
+            "/conversations", content=in_pieces(b'{"title": "Keys"}'), headers={"content-type": "application/json"}
+        )
+        uploaded = await client.post(
+            "/documents", content=in_pieces(form.read()), headers={"content-type": form.headers["content-type"]}
+        )
+        shared = await client.patch(
+            f"/documents/{uploaded.json()['doc_id']}",
+            content=in_pieces(b'{"shared_with": "everyone"}'),
+            headers={"content-type": "application/json"},
+        )
+
+    assert (begun.status_code, begun.json()["title"]) == (201, "Keys")
+    assert (uploaded.status_code, uploaded.json()["filename"]) == (201, "notes.txt")
+    assert (shared.status_code, shared.json()["visibility"]) == (200, "everyone")
+
+
 async def test_streams_and_questions_that_wait_hold_no_database_connection(
     web: Web, alice: Any, conversation: Conversation
 ) -> None:

@@ -306,9 +306,19 @@ def test_each_route_needs_its_scope(alice: Any, api_of: Api) -> None:
     asked = ask(alice)
     bulk = {"request_ids": [str(asked.pk)], "decision": "denied"}
 
-    assert api_of(alice, scopes=["approve"]).get(f"{REQUESTS}/{asked.pk}").status_code == 403
+    assert api_of(alice, scopes=["run"]).get(f"{REQUESTS}/{asked.pk}").status_code == 403
     assert api_of(alice, scopes=["read", "run"]).post(BULK, bulk, format="json").status_code == 403
     assert api_of(alice, scopes=["approve"]).post(BULK, bulk, format="json").status_code == 200
+
+
+def test_who_may_decide_and_nothing_else_learns_of_what(alice: Any, api_of: Api) -> None:
+    asked, reviewer = ask(alice), api_of(alice, scopes=["approve"])
+
+    [listed] = reviewer.get(REQUESTS, {"status": "pending"}).json()["results"]
+    shown = reviewer.get(f"{REQUESTS}/{asked.pk}").json()
+
+    assert listed["request_id"] == shown["request_id"] == str(asked.pk)
+    assert reviewer.get(f"/api/v1/executions/{asked.execution_id}").status_code == 403
 
 
 def test_a_decision_at_our_own_pages_says_so(alice: Any, client_of: Callable[[Any], Client]) -> None:

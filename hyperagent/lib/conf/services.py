@@ -37,7 +37,9 @@ class Services(Topic):
     )
     connector_allow_private: bool = Field(False, alias="CONNECTOR_ALLOW_PRIVATE", description=FLAG)
     sandbox_provider: Annotated[SandboxProvider, Lower] = Field(
-        SandboxProvider.LOCAL, alias="SANDBOX_PROVIDER", description="local, e2b, docker or none"
+        SandboxProvider.LOCAL,
+        alias="SANDBOX_PROVIDER",
+        description="local, e2b, docker, none, or boxlite, for which this version has no provider",
     )
     sandbox_max_boxes: int = Field(
         20, alias="SANDBOX_MAX_BOXES", ge=1, le=1000, description="sandboxes that are open on one machine, 1 to 1000"
