@@ -7,6 +7,7 @@ from typing import Final
 from pydantic import BaseModel, field_validator
 
 from agents.briefing import clipped, quoted
+from agents.earlier_turns import shortened
 from agents.exchange import AgentOutput, Options
 from agents.pipeline.plans import Plan, PlanTask
 from agents.prompts import read_prompt
@@ -17,7 +18,6 @@ from hyperagent.lib.llm.types import Tier
 NAME: Final = "verifier"
 RESULT_CHARS: Final = 2_500
 ALL_RESULTS_CHARS: Final = 24_000
-CUT: Final = "\n[…]\n"
 PROMPT = Path(__file__).parent / "verifier_prompt.md"
 
 
@@ -61,11 +61,4 @@ def _result(task: PlanTask, output: AgentOutput, limit: int) -> str:
     said = output.result if output.task_done else f"Not done: {output.error or 'no reason given'}"
     part = "" if len(said) <= limit else f"\n  result: {len(said):,} characters; its beginning and its end are shown"
     head = f"- id {task.id} ({task.agent}): {clipped(task.task, 300)}{wanted}{part}\n"
-    return head + quoted(task.id, _both_ends(said, limit))
-
-
-def _both_ends(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    half = (limit - len(CUT)) // 2
-    return text[:half] + CUT + text[-half:]
+    return head + quoted(task.id, shortened(said, limit))
