@@ -1,4 +1,4 @@
-"""The door for programs that speak to OpenAI: a token, a question, and the answer in the words that they know.
+"""The door for programs that speak to OpenAI: a question, and the answer in the words that they know.
 
 Nobody can be asked meanwhile: what needs a person's yes is left out, and the answer says so.
 """
@@ -30,7 +30,7 @@ from conversations.completions import requests, responses, serializers
 from conversations.completions.requests import Asked, NotAsked
 from conversations.options import OnApproval, approval_rule, chosen
 from conversations.owned import Said
-from hyperagent.accounts.authentication import HasScope, TokenAuthentication
+from hyperagent.accounts.authentication import HasScope
 from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib import outage
@@ -54,9 +54,8 @@ _PARAMS = {
 
 
 class _InTheirWords(APIView):
-    """Only a token opens it: no browser sends one by itself, so no foreign page can ask in somebody's name."""
+    """Errors are told in OpenAI's shape."""
 
-    authentication_classes = (TokenAuthentication,)
     permission_classes = (HasScope(Scope.RUN),)
 
     def get_exception_handler(self) -> Callable[[Exception, dict[str, Any]], Response | None]:

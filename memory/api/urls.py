@@ -21,6 +21,7 @@ urlpatterns = [
     path("documents/<uuid:document_id>/cancel", documents.DocumentCancel.as_view(), name="document-cancel"),
     path("documents/<uuid:document_id>/again", documents.DocumentAgain.as_view(), name="document-again"),
     path("files", workspaces.PlaceList.as_view(), name="file-places"),
+    path("files/<workspace_scope:scope>/<uuid:scope_id>", workspaces.FileList.as_view(schema=None)),
     path("files/<workspace_scope:scope>/<uuid:scope_id>/", workspaces.FileList.as_view(), name="files"),
     path("files/<workspace_scope:scope>/<uuid:scope_id>/<path:path>", workspaces.FileDetail.as_view(), name="file"),
     path(

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from asgiref.sync import sync_to_async
 from django.db import OperationalError
+from django.test import Client
 from django.utils import timezone
 
 from agents.engine.events import Complete
@@ -238,6 +239,23 @@ async def test_what_cannot_be_used_is_refused_in_openais_words(
     assert run.error_message in failed.message
     assert stranger.value.code == "invalid_api_key"
     assert elsewhere.value.code == "unknown_url"
+
+
+@pytest.mark.threat("T13")
+def test_a_page_of_ours_asks_by_its_session_and_the_token_of_a_form(alice: Any) -> None:
+    browser, asked = Client(enforce_csrf_checks=True), {"model": "hyperagent", "messages": [*HI, *HI], "n": 2}
+    browser.force_login(alice)
+    browser.cookies["csrftoken"] = "c" * 32
+
+    models = browser.get("/v1/models")
+    foreign = browser.post("/v1/chat/completions", asked, content_type="application/json")
+    own = browser.post(
+        "/v1/chat/completions", asked, content_type="application/json", headers={"X-CSRFToken": "c" * 32}
+    )
+
+    assert (models.status_code, models.json()["data"][0]["id"]) == (200, "hyperagent")
+    assert (foreign.status_code, foreign.json()["error"]["code"]) == (403, "csrf_failed")
+    assert (own.status_code, own.json()["error"]["param"]) == (400, "n"), "it was read"
 
 
 @pytest.mark.spec("B1")

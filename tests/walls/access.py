@@ -184,6 +184,7 @@ ROUTES: Final = """
 /api/v1/documents/<uuid:document_id>/cancel                                owner         POST
 /api/v1/documents/<uuid:document_id>/again                                 owner         POST
 /api/v1/files                                                              person        GET
+/api/v1/files/<workspace_scope:scope>/<uuid:scope_id>                      owner         GET
 /api/v1/files/<workspace_scope:scope>/<uuid:scope_id>/                     owner         GET
 /api/v1/files/<workspace_scope:scope>/<uuid:scope_id>/<path:path>          owner         GET PUT DELETE
 /api/v1/file-versions/<workspace_scope:scope>/<uuid:scope_id>/<path:path>  owner         GET POST
@@ -216,9 +217,9 @@ ROUTES: Final = """
 /api/docs                                                                  everyone      GET
 /api/schema/events                                                         everyone      GET
 /api/<path:rest>                                                           none
-/v1/models                                                                 token         GET
-/v1/models/<path:name>                                                     token         GET
-/v1/chat/completions                                                       token         POST
+/v1/models                                                                 person        GET
+/v1/models/<path:name>                                                     person        GET
+/v1/chat/completions                                                       person        POST
 /v1/<path:rest>                                                            none
 /mcp                                                                       token         POST
 /mcp/                                                                      token         POST

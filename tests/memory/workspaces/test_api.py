@@ -54,6 +54,7 @@ def test_a_file_is_put_listed_read_changed_renamed_deleted_and_taken_back(
     assert put(api, url, b"new", **{"If-Match": "two"}).status_code == 400
 
     listed = api.get(root).json()
+    assert api.get(root.removesuffix("/")).json() == listed
     assert [(file["path"], file["version"], file["url"]) for file in listed["results"]] == [("data/a.csv", 2, url)]
     assert listed["results"][0]["etag"] == second["ETag"]
     assert api.get(f"{root}?prefix=other/").json()["results"] == []
