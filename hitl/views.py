@@ -83,7 +83,7 @@ def _parts(mine: QuerySet[Request], user: User) -> dict[str, QuerySet[Request]]:
 
 
 def _newest(done: QuerySet[Request]) -> QuerySet[Request]:
-    return Request.objects.filter(pk__in=done.values("pk")[:NAMES_FROM])
+    return done.filter(pk__in=done.values("pk")[:NAMES_FROM])
 
 
 def _names_in(found: QuerySet[Request]) -> tuple[set[str], set[str]]:

@@ -71,8 +71,10 @@ _ANSWERS = re.compile(rf"\b(?:{_YES_OR_NO})\b", re.IGNORECASE)
 _POINTS_BACK = re.compile(
     r"^\W{0,3}(?:and|but|or|also|so|what\s+about|how\s+about|what\s+if|why\s+not|the\s+same|again|more|continue|go\s+on|"
     r"und|aber|oder|auch|was\s+ist\s+mit|wie\s+ist\s+es\s+mit|dasselbe|nochmal|noch\s+mal|weiter|mehr)\b"
-    r"|\b(?:it|its|that|this|these|those|them|they|he|she|his|her|davon|darüber|dazu|damit|diese[nrsm]?)\b"
-    r"|\b(?:das|es|ihn|ihm)\W*$",
+    # Words, and no pieces of an address.
+    r"|(?<![\w.@-])(?:it|its|that|this|these|those|them|they|he|she|his|her|davon|darüber|dazu|damit|diese[nrsm]?)"
+    r"(?![\w@]|[.-]\w)"
+    r"|(?<![\w.@-])(?:das|es|ihn|ihm)\W*$",
     re.IGNORECASE,
 )
 

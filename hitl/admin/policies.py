@@ -22,7 +22,7 @@ from hyperagent.lib.read_only_admin import link_to, link_to_id
 
 
 class PolicyForm(forms.ModelForm):  # type: ignore[type-arg]
-    was = forms.CharField(required=False, widget=forms.HiddenInput)
+    was = forms.CharField(required=False, label="", widget=forms.HiddenInput)
     """When it was changed last, as the page was shown: what another administrator wrote since is not undone."""
 
     class Meta:

@@ -239,5 +239,5 @@ def test_each_needs_its_scope(run: Execution, alice: Any, api_of: Callable[..., 
     said = {"request_id": str(make_request(run).request_id), "decision": "denied"}
 
     assert api_of(alice, scopes=["run", "read"]).post(RESPOND, said).status_code == 403
-    assert api_of(alice, scopes=["approve"]).get(REQUESTS).status_code == 403
+    assert api_of(alice, scopes=["run"]).get(REQUESTS).status_code == 403
     assert api_of(alice, scopes=["approve"]).post(RESPOND, said).status_code == 200

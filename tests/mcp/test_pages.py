@@ -218,7 +218,7 @@ def test_a_persons_own_tools_are_given_first_and_small_ones_find_room_beside_one
     with_tools(crowded, 3, chars=200)
     little = actions.Wanted(name="little", url="https://example.org/", agents=("chat",), for_installation=True)
     with_tools(actions.add_server(bob, little), 1)
-    monkeypatch.setattr(reading, "MOST_CHARS", 350)
+    monkeypatch.setattr(reading, "MOST_CHARS", 420)
 
     assert sum(called.startswith("mcp_my_zoo_") for called in hers) == 2
     assert (len(hers), len(his)) == (reading.MOST_TOOLS, reading.MOST_TOOLS)

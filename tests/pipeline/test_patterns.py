@@ -394,6 +394,7 @@ def test_a_reply_that_says_more_is_no_small_talk_and_goes_on_with_what_was_said(
         "Danke. Was ist ein Kahn-Sort?",
         "Hi, can you suggest a name for my cat?",
         "Great Britain has how many counties?",
+        "Who is maria@firma.es?",
         "Why is the sky blue?",
         "Explain recursion",
         "👍",

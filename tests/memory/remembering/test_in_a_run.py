@@ -135,7 +135,7 @@ async def test_the_answer_is_asked_for_in_the_tone_the_detail_and_the_language_t
     prompt = prompt_of(scripted_server)
     for line in ("- Preferred tone: casual", "- Preferred level of detail: short", "- Preferred language: German"):
         assert line in prompt
-    assert "in the tone and at the level of detail that they prefer" in prompt
+    assert "Keep to the tone and the level of detail that they prefer" in prompt
 
 
 @pytest.mark.spec("S154", "S24")

@@ -140,7 +140,7 @@ def test_what_was_deleted_is_found_again_and_can_be_put_back(
 
     folder = text_of(browser, page_url(here))
     listed = text_of(browser, f"{page_url(here)}?deleted=1")
-    told = api_of(bob).get(f"/api/v1/files/project/{here.scope_id}?deleted=true").json()["results"]
+    told = api_of(bob).get(f"/api/v1/files/project/{here.scope_id}/?deleted=true").json()["results"]
 
     assert ("?deleted=1" in before, "Show the 2 deleted files" in folder) == (False, True)
     assert re.findall(r'data-file="([^"]*)"', listed) == ["notes.md", "in/plan.md"]
