@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from django.db import OperationalError
 
 from agents.tools.tool import ANY_AGENT, Call, tool
-from tests.storm.house import Size
+from tests.storm.house import House, Size
 from tests.storm.plan import KILLS, PEOPLE, Fault, Reply, Shape, plan_round
 from tests.storm.storm import Campaign, storm
 from tests.tools.doubles import APPROVE_ALL
@@ -62,6 +63,16 @@ def test_an_hour_of_rounds_has_every_shape_every_reply_and_every_fault_in_it() -
     assert len({run.tag for run in runs}) == len(runs)
 
 
+def test_runners_that_all_signed_off_are_an_outage_and_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    house, now = House(), datetime.now(UTC)
+    beats = iter([now, None, now + timedelta(seconds=20)])
+    monkeypatch.setattr(house, "query", lambda sql: [{"at": next(beats)}])
+    for _ in range(3):
+        house._see_whether_somebody_works()
+
+    assert house.outages == [(now, now + timedelta(seconds=20))]
+
+
 @pytest.mark.spec("B1", "B2", "B6")
 @pytest.mark.campaign
 @pytest.mark.timeout(400)
@@ -80,6 +91,7 @@ async def test_a_tiny_storm_leaves_nothing_broken(tmp_path: Path) -> None:
     assert report["kills_and_restarts"] >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1")
 def test_the_library_of_connected_servers_is_not_loaded_on_a_runners_loop() -> None:
     """Seed 2, round 0: the loop stood still for longer than its leases, and a run beside it was failed for that."""

@@ -229,11 +229,13 @@ class House:
         return False
 
     def _see_whether_somebody_works(self) -> None:
-        """While no runner lives nothing can be taken over: the time between two signs of life is an outage."""
+        """While no runner lives nothing can be taken over: the time between two signs of life is an outage. Runners
+        that stop in good order take their rows with them: after a deployment there may be none."""
         with suppress(psycopg.Error):
             beat = self.query("SELECT max(seen_at) AS at FROM agents_runner")[0]["at"]
-            last, self._last_beat = self._last_beat, beat
-            if last is not None and (beat - last).total_seconds() > SILENT_S:
+            last = self._last_beat
+            self._last_beat = beat or last
+            if beat is not None and last is not None and (beat - last).total_seconds() > SILENT_S:
                 self.outages.append((last, beat))
 
     def _do(self, fault: PlannedFault) -> Sequence[int]:

@@ -93,7 +93,10 @@ class RoundUnderWay:
         finally:
             for task in (*runs, *breaking, mending, answering):
                 task.cancel()
-            await asyncio.gather(mending, answering, return_exceptions=True)
+            ended = await asyncio.gather(mending, answering, return_exceptions=True)
+        for error in ended:
+            if isinstance(error, Exception):
+                raise error
         await self._look(since)
         self._outcome.took_s = round(time.monotonic() - began, 1)
         return self._outcome
