@@ -5,7 +5,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && exit; done; echo python3)
 BIN := .venv/bin
 
-.PHONY: run test lint lint-format lint-rules lint-types lint-imports lint-migrations format audit spec bench profile campaign storm topology bench-retrieval bench-sandbox bench-guardrails bench-admin bench-size simulate bench-redaction eval lock messages pictures vendor install install-dev clean
+.PHONY: run test test-all lint lint-format lint-rules lint-types lint-imports lint-migrations format audit spec bench profile campaign storm topology bench-retrieval bench-sandbox bench-guardrails bench-admin bench-size simulate bench-redaction eval lock messages pictures vendor install install-dev clean
 
 run: install  ## Sets everything up, then serves: PORT=8000, DATA_DIR=var
 	@exec $(BIN)/python manage.py up $(if $(PORT),--port $(PORT)) $(if $(RUNNERS),--runners $(RUNNERS))
@@ -16,10 +16,13 @@ install:
 install-dev:
 	@"$(PYTHON)" deploy/bootstrap.py --dev
 
-test: install-dev  ## Sets everything up, then runs every test
+test: install-dev  ## Sets everything up, then runs every test that is not slow: a quarter of an hour on two cores
 	@sh deploy/install-apt.sh
 	@mkdir -p var
 	$(BIN)/pytest -n 4 --dist loadgroup --record-to=var/tests.json $(ARGS)
+
+test-all:  ## Every test, the slow ones as well: an hour on two cores
+	@$(MAKE) test ARGS="--slow $(ARGS)"
 
 lint: lint-format lint-rules lint-types lint-imports lint-migrations  ## Format, lint, types, import contracts, migrations
 

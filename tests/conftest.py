@@ -37,6 +37,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         _use_own_redis_database(config.workerinput["workerid"])
     else:
+        # The processes of xdist are told by the option: to them, all is named.
+        is_named = config.args_source is pytest.Config.ArgsSource.ARGS or config.option.threat is not None
+        config.option.slow |= is_named or config.option.campaign
         for name in [name for name in os.environ if name.endswith(FOREIGN)]:
             del os.environ[name]
         # Some hundred processes are started, each of which would compile the product anew.
@@ -48,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--record-to", metavar="FILE", help="where `make spec` finds the outcomes")
+    parser.addoption("--slow", action="store_true", help="the slow ones, too; those of a named file always run")
     parser.addoption("--campaign", action="store_true", help="the tests of `make campaign`, and only those")
     parser.addoption("--threat", metavar="T16", help="only the tests of this threat of docs/security.md")
 
@@ -66,6 +70,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = slow_first(items)
     is_campaign = config.getoption("--campaign")
     _keep(config, items, lambda item: is_campaign == (item.get_closest_marker("campaign") is not None))
+    if not config.getoption("--slow"):
+        _keep(config, items, lambda item: item.get_closest_marker("slow") is None)
     if threat := config.getoption("--threat"):
         _keep(config, items, lambda item: any(threat in mark.args for mark in item.iter_markers("threat")))
     for item in items:
@@ -99,6 +105,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
             known.setdefault(number, {}).update(tests)
         Path(path).write_text(json.dumps(known, indent=1, sort_keys=True))
         Path(path).with_name("failures.txt").write_text("\n".join(_failures))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if not config.getoption("--slow"):
+        terminalreporter.write_line("The slow tests were left out; `make test-all` runs them, too.")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -10,7 +10,8 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-# Files of one browser, by the name of their group. Those of the stage need no site; the others have one for each group.
+# Files of one browser, or of one site, by the name of their group. Those of the stage need no site; the other groups
+# have one each.
 TOGETHER = {
     "page: staged": (
         "tests/page/test_activity.py",
@@ -37,6 +38,7 @@ TOGETHER = {
         "tests/page/test_usage.py",
     ),
     "page: lived in": ("tests/page/",),
+    "faults": ("tests/faults/test_processes.py", "tests/faults/test_pipeline.py"),
 }
 # What takes a minute or more and is one process's, however many there are, must not come last; and what waits stands
 # beside what works.
@@ -44,9 +46,8 @@ FIRST = (
     "page: lived in",
     "page: looked at",
     "tests/house/test_up.py",
-    "tests/faults/test_processes.py",
+    "faults",
     "page: staged",
-    "tests/faults/test_pipeline.py",
     "tests/walls/test_api_fuzz.py",
     "tests/hitl/test_days.py",
     "tests/walls/test_matrix.py",

@@ -67,7 +67,6 @@ def test_without_javascript_alice_makes_a_token_and_changes_her_password(alice: 
     assert page.locator(f"#{refused.get_attribute('aria-describedby')}").inner_text() == "This is not your password."
 
 
-@pytest.mark.slow
 def test_a_refused_registration_leads_to_what_is_wrong_and_one_that_is_not_keeps_the_zone_of_the_browser(
     db: None, open_page: Any
 ) -> None:
@@ -88,7 +87,6 @@ def test_a_refused_registration_leads_to_what_is_wrong_and_one_that_is_not_keeps
     assert User.objects.get(email="dora@example.org").time_zone == "America/New_York"
 
 
-@pytest.mark.slow
 def test_a_wrong_password_is_told_above_the_form_whose_first_field_has_the_focus(alice: Any, open_page: Any) -> None:
     page = open_page(viewport={"width": 390, "height": 844})
     page.goto("/accounts/login/")
@@ -160,7 +158,6 @@ def test_alice_gets_around_by_keyboard_chooses_dark_takes_her_data_and_leaves(
     assert not User.objects.get(pk=alice.pk).is_active
 
 
-@pytest.mark.slow
 def test_on_a_phone_the_bar_and_its_menu_lead_everywhere_without_javascript(alice: Any, open_page: Any) -> None:
     page = open_page(viewport={"width": 390, "height": 844}, java_script_enabled=False)
     sign_in(page, alice.email)

@@ -98,6 +98,7 @@ def test_alice_sets_up_an_app_on_the_page_and_is_asked_for_its_code_from_then_on
     assert mail.outbox[-1].to == [alice.email]
 
 
+@pytest.mark.slow
 def test_wrong_codes_of_others_hold_up_nobody_who_sets_up_an_app(page: Client, alice: User) -> None:
     """As on the day on which everybody has to have a second factor."""
     for number in range(7):

@@ -53,6 +53,7 @@ def test_a_session_that_nobody_uses_ends(alice: Any) -> None:
         assert handshake.identify(handshake.Credentials(session_key=page.cookies["sessionid"].value)) is None
 
 
+@pytest.mark.slow
 def test_a_session_ends_however_much_it_is_used(alice: Any) -> None:
     start = timezone.now()
     with time_machine.travel(start, tick=False) as clock:

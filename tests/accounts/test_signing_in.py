@@ -172,6 +172,7 @@ def test_who_tries_too_often_is_told_plainly_when_to_come_back(alice: Any, page:
     assert not is_signed_in(page)
 
 
+@pytest.mark.slow
 def test_a_person_who_knows_the_password_is_never_slowed_down(alice: Any, page: Client) -> None:
     for _ in range(50):
         assert page.post(LOGIN, credentials(alice.email)).status_code == 302

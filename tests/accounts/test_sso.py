@@ -280,6 +280,7 @@ def test_what_an_administrator_takes_and_gives_while_somebody_signs_in_by_claim_
     assert {group.name for group in people.plain_groups().filter(user=alice)} == {"Legal", "Sales"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lie", "sentence"),
     [
@@ -311,6 +312,7 @@ def test_a_token_that_is_not_the_providers_for_us_and_of_now_opens_nothing(
     assert AuditEvent.objects.filter(kind="sign_in.failed").count() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lie", "sentence"),
     [

@@ -126,6 +126,7 @@ async def shown(agent: Agent) -> str:
         return (await web.get(f"http://{(await row_of(agent)).label}.localhost/")).text
 
 
+@pytest.mark.slow
 async def test_an_app_that_is_opened_in_two_windows_at_once_is_started_once_and_the_next_one_takes_its_place(
     working: Callable[..., Any], tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,6 +163,7 @@ class Overtaken:
         return bool(ran)
 
 
+@pytest.mark.slow
 async def test_a_window_that_is_overtaken_by_another_shows_what_that_has_started(
     working: Callable[..., Any], tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +188,7 @@ async def test_a_window_that_is_overtaken_by_another_shows_what_that_has_started
     assert await shown(agent) == "Hello"
 
 
+@pytest.mark.slow
 async def test_a_server_that_nobody_waits_for_any_more_gives_way_to_the_next(
     working: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -204,6 +207,7 @@ async def test_a_server_that_nobody_waits_for_any_more_gives_way_to_the_next(
     assert await shown(agent) == "new"
 
 
+@pytest.mark.slow
 async def test_a_port_that_another_program_holds_is_named_and_its_app_is_not_taken_for_the_new_one(
     working: Callable[..., Any], tmp_path: Path
 ) -> None:
@@ -218,6 +222,7 @@ async def test_a_port_that_another_program_holds_is_named_and_its_app_is_not_tak
     assert started.note == "Another program in the box listens at port 5173. Stop it, or take another port."
 
 
+@pytest.mark.slow
 async def test_the_servers_of_python_and_node_come_up_and_answer(working: Callable[..., Any], tmp_path: Path) -> None:
     agent = await working("alice", provider=with_libraries(tmp_path))
 
@@ -233,6 +238,7 @@ async def test_the_servers_of_python_and_node_come_up_and_answer(working: Callab
     assert set(answers["node"].json()) == {"time"}
 
 
+@pytest.mark.slow
 async def test_what_does_not_come_up_says_what_it_wrote_and_what_is_not_in_the_project_is_refused(
     working: Callable[..., Any], tmp_path: Path
 ) -> None:

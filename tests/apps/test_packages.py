@@ -87,6 +87,7 @@ def test_a_path_is_one_of_the_project_whose_folders_may_be_called_as_it_is(writt
     assert in_workspace(written) == lies_at
 
 
+@pytest.mark.slow
 @needs_walls
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.spec("S194", "S197")
@@ -133,6 +134,7 @@ def test_a_starter_is_offered_when_its_packages_are_there(data: Path) -> None:
     assert [starter.name for starter in offered()][6:] == ["express", "nextjs"]
 
 
+@pytest.mark.slow
 @needs_walls
 @pytest.mark.django_db(transaction=True)
 async def test_it_is_told_at_once_which_packages_are_there_and_what_to_type_for_others(
@@ -161,9 +163,9 @@ async def test_it_is_told_at_once_which_packages_are_there_and_what_to_type_for_
         await apps.create(agent.about, "nextjs", by="chat", key="")
 
 
+@pytest.mark.slow
 @needs_walls
 @needs_npm
-@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 async def test_what_an_administrator_installed_is_found_by_apps_and_nothing_of_it_ran_or_takes_room_in_the_box(
     working: Callable[..., Any], data: Path, tmp_path: Path, offline: None
@@ -198,9 +200,9 @@ async def test_what_an_administrator_installed_is_found_by_apps_and_nothing_of_i
     assert not [file.path for file in await box.files() if "node_modules" in file.path]
 
 
+@pytest.mark.slow
 @needs_walls
 @needs_npm
-@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.spec("S194")
 async def test_express_from_the_registry_serves_the_starters_page(

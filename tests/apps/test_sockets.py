@@ -296,6 +296,7 @@ def flooding(first: bytes, then: bytes) -> Raw:
     return app
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T30")
 @pytest.mark.parametrize(
     ("first", "then"),

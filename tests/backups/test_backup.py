@@ -313,7 +313,6 @@ def test_a_database_that_cannot_be_put_back_leaves_what_is_there(empty_database:
         assert connection.execute("SELECT to_regclass('kept') IS NOT NULL").fetchone() == (True,)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not DEBIANS.exists(), reason="Debian's PostgreSQL 15 is not installed")
 def test_a_dump_is_put_back_into_the_oldest_postgres_that_is_supported(oldest: str, tmp_path: Path) -> None:
     """The programs that come with us are of a newer one, and write what that one understands."""

@@ -46,7 +46,6 @@ def test_a_quick_run_measures_what_it_is_asked_for(tmp_path: Path) -> None:
     assert "langgraph is left out, as was asked for" in said
 
 
-@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(not is_made(LANGGRAPH, KEPT), reason="no environment of LangGraph's here; `make bench` makes one")
 def test_a_quick_run_compares_with_the_peers_whose_environments_are_there(tmp_path: Path) -> None:

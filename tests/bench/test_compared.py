@@ -88,6 +88,7 @@ def test_the_plot_shows_no_cost_where_tokens_pile_up() -> None:
     assert report.costs_by_load(windows) == {"us": {4: 500.0, 8: 750.0}, "them": {4: 1000.0}}
 
 
+@pytest.mark.slow
 def test_the_plot_tells_every_contender_without_colours(tmp_path: Path) -> None:
     names = ["hyperagent", "fastapi", "aiohttp", *(peer.name for peer in environments.PEERS)]
 

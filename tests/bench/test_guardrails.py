@@ -30,6 +30,7 @@ def collections(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_business_mail_is_whatever_lies_there_and_counts_with_all_harmless_texts(collections: Path) -> None:
     folder = collections / "business_mail" / "2026"
     folder.mkdir(parents=True)

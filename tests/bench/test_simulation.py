@@ -64,6 +64,7 @@ def test_utilisation_is_load_times_cost(streams: int) -> None:
     assert seen.shares["runner"] == pytest.approx(runner_share(COSTS, streams=streams, rate=50), rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_runner_saturates_at_the_derived_limit() -> None:
     limit = most_streams(COSTS, rate=50)
 
@@ -75,6 +76,7 @@ def test_a_runner_saturates_at_the_derived_limit() -> None:
     assert 0.75 * limit < held(COSTS, WIDE, most=400) <= 1.05 * limit
 
 
+@pytest.mark.slow
 def test_two_runners_hold_twice_as_many() -> None:
     one, two = (held(COSTS, replace(WIDE, runners=number), most=400, seconds=4) for number in (1, 2))
 

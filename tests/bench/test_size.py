@@ -32,6 +32,7 @@ def database_url(transactional_db: None) -> Iterator[str]:
         yield url
 
 
+@pytest.mark.slow
 def test_a_small_installation_is_filled_and_measured_nearly_empty_and_full(database_url: str) -> None:
     kept = size.measure(database_url, TINY, times=1, lives=20)
 

@@ -25,6 +25,7 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     needs_walls,
     pytest.mark.skipif(chromium.program() is None, reason="there is no Chromium on this machine"),
+    pytest.mark.slow,
 ]
 
 

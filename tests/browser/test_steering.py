@@ -208,6 +208,7 @@ async def touching() -> None:
     """Nobody keeps what is told."""
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S196")
 async def test_what_takes_no_such_text_is_told_so_and_nothing_is_in_doubt(tmp_path: Path) -> None:
     """A person is asked about what may have happened; the page, and whoever steers it, stay."""
@@ -226,6 +227,7 @@ async def test_what_takes_no_such_text_is_told_so_and_nothing_is_in_doubt(tmp_pa
         assert "2026-11-28" in seen.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["readonly", "disabled"])
 async def test_a_field_that_cannot_be_written_in_leaves_no_doubt_either(tmp_path: Path, how: str) -> None:
     page = f"data:text/html,<input {how} aria-label=Price value=5>"

@@ -88,6 +88,7 @@ class Once(CoroutineScripts):
         return await super().run_script(about, code, again=again, **more)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S198", "B2")
 @pytest.mark.parametrize("probes", [True, False])
 async def test_what_a_script_had_begun_is_looked_up_where_it_cannot_run_again(probes: bool) -> None:

@@ -69,6 +69,7 @@ async def run(
     )
 
 
+@pytest.mark.slow
 @needs_walls
 @pytest.mark.spec("S199", "S200", "S81")
 async def test_a_script_runs_in_its_box_with_the_library_and_its_way_out(working: Any) -> None:
@@ -194,6 +195,7 @@ async def test_scripts_of_two_processes_in_one_box_do_not_run_each_other(working
     assert (ran.stdout, others[0].stdout) == ("mine\n", "theirs\n")
 
 
+@pytest.mark.slow
 @needs_walls
 @pytest.mark.parametrize(
     ("seed", "found"),

@@ -269,6 +269,7 @@ async def survives_every_kill(body: Body, seed: int) -> int:
     return reference.writes
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1", "B2", "B9")
 @pytest.mark.timeout(600)
 @settings(

@@ -89,6 +89,7 @@ def test_a_number_too_large_for_a_float_is_refused_in_words() -> None:
         plain(int("9" * 400))
 
 
+@pytest.mark.slow
 @given(json_values)
 @settings(max_examples=200, derandomize=True, database=None)
 def test_a_plain_value_stays_as_it_is(value: Any) -> None:
@@ -123,6 +124,7 @@ def _ints(value: Any) -> list[int]:
     return [value] if type(value) is int else []
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(json_values)
 def test_what_is_written_is_the_value_as_it_comes_back_from_storage(value: Any) -> None:

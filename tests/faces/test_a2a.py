@@ -129,6 +129,7 @@ def last_state(news: list[StreamResponse]) -> Any:
     return told_by[-1].status.state
 
 
+@pytest.mark.slow
 async def test_an_agent_reads_the_card_asks_goes_on_and_looks_again(
     alice: Any, charlie: Any, site: Web, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:

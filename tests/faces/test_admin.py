@@ -71,6 +71,7 @@ def a_turn(alice: Any) -> Any:
     return said
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S210")
 def test_bob_sees_every_run_with_its_agents_steps_effects_and_events(
     a_turn: Any, bob: Any, client_of: Callable[[Any], Client]
@@ -147,6 +148,7 @@ def test_a_plan_that_is_not_in_the_result_is_read_from_the_log(alice: Any, clien
     assert "Look it up" in page
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S210")
 @pytest.mark.threat("T06")
 def test_what_alice_said_is_hidden_from_bob_until_he_has_the_permission(
@@ -184,6 +186,7 @@ def test_bob_reads_his_own_without_the_permission(bob: Any, client_of: Callable[
     assert "own question" in shown
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T06")
 def test_nothing_can_be_added_changed_or_deleted(
     a_turn: Any, admin_user: Any, client_of: Callable[[Any], Client]
@@ -251,7 +254,6 @@ def many_rows(django_db_setup: None, django_db_blocker: Any) -> Any:
         cursor.execute("ANALYZE agents_execution, agents_event")
 
 
-@pytest.mark.slow
 @pytest.mark.spec("S210")
 def test_a_hundred_thousand_runs_are_listed_by_indexes(
     many_rows: tuple[User, Execution], bob: Any, client_of: Callable[[Any], Client], capsys: Any
@@ -305,7 +307,6 @@ def scanned_whole(sql: str) -> set[str]:
     return scans
 
 
-@pytest.mark.slow
 def test_metrics_and_the_api_do_not_count_finished_runs(
     many_rows: tuple[User, Execution], charlie: Any, api_of: Callable[..., Any], client: Client
 ) -> None:

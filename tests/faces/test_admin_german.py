@@ -68,6 +68,7 @@ def addresses(rows: Rows, user: Any) -> Iterator[str]:
         yield reverse(f"{base}_history", args=[row.pk])
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B29")
 def test_no_page_of_the_admin_says_anything_in_english_to_whoever_reads_german(
     admin_user: Any, client_of: ClientOf

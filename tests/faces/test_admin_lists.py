@@ -58,6 +58,7 @@ def test_a_page_that_is_not_there_shows_one_that_is(alice: Any, bob: Any, page: 
     assert "60 executions" in " ".join(answer.content.decode().split())
 
 
+@pytest.mark.slow
 def test_a_filter_by_what_no_column_can_be_is_left_out(admin_client: Client) -> None:
     answers: dict[tuple[str, str], int] = {}
     for model in site._registry:

@@ -77,6 +77,7 @@ def test_a_page_that_would_run_something_is_seen_to_do_so() -> None:
     assert len(Elements(f'<p title="{HOSTILE}</p>').live) == 4
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B4", "S210")
 def test_what_is_a_record_cannot_be_written_by_anybody(admin_user: Any, client_of: ClientOf) -> None:
     rows = Rows("words")
@@ -94,6 +95,7 @@ def test_what_is_a_record_cannot_be_written_by_anybody(admin_user: Any, client_o
         assert not admin.site._registry[model].has_change_permission(_request_of(admin_user), row), model
 
 
+@pytest.mark.slow
 def test_words_of_other_people_stand_on_no_page_for_an_administrator_who_may_not_read_them(
     alice: Any, bob: Any, client_of: ClientOf
 ) -> None:

@@ -148,6 +148,7 @@ async def test_a_front_end_asks_is_asked_answers_and_gets_the_answer(
     assert await Conversation.objects.filter(user=alice).acount() == 1
 
 
+@pytest.mark.slow
 async def test_who_resumes_again_is_told_how_it_stands(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:

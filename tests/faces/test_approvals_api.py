@@ -19,7 +19,7 @@ from tests.tools.doubles import FakeMailbox, fake_providers
 
 __all__ = ["api"]
 
-pytestmark = [pytest.mark.usefixtures("in_threads"), pytest.mark.slow]
+pytestmark = pytest.mark.usefixtures("in_threads")
 
 RESPOND = "/api/v1/hitl/respond"
 TASK = "Mail bob@example.org the numbers now."
@@ -152,6 +152,7 @@ async def test_of_two_agents_in_parallel_one_goes_on_while_the_other_waits_and_i
     assert "its approval was declined (Not to Bob; tools: send_email)" in composer
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S127", "S128", "S129", "S33")
 @pytest.mark.parametrize("intent", ["enhance", "override"])
 async def test_an_approval_with_instructions_has_the_mail_written_anew_and_asked_about_anew(

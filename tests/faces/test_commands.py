@@ -168,6 +168,7 @@ def test_what_follows_a_turn_is_a_job_that_the_queue_takes(alice: Any) -> None:
     assert [row.func() for row in OrmQ.objects.all()] == [ON_FINISH]
 
 
+@pytest.mark.slow
 def test_follow_ups_that_fail_each_time_keep_no_other_from_its_turn(alice: Any) -> None:
     said = actions.say(alice, actions.create(alice).id, "What is a Kahn sort?")
     append(said.execution, Complete(answer="A sort."))

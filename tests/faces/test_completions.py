@@ -41,6 +41,7 @@ async def client(alice: Any, web: Any) -> Any:
         yield made
 
 
+@pytest.mark.slow
 async def test_the_client_of_openai_lists_models_asks_streams_and_goes_on(
     alice: Any, client: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:

@@ -328,6 +328,7 @@ def test_a_question_that_is_asked_while_redis_is_away_is_accepted_and_will_run(
     assert Execution.objects.get().status == "pending"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1")
 async def test_a_socket_that_is_opened_while_redis_is_away_tells_everything_all_the_same(
     alice: Any, in_threads: None, redis_is_away: None

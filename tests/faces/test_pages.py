@@ -190,6 +190,7 @@ def test_every_operation_says_in_words_of_its_own_what_it_does(alice: Any, clien
     assert not [name for name, words in said.items() if "`looking`" in words], "that is for who reads the code"
 
 
+@pytest.mark.slow
 def test_a_list_of_all_that_one_has_is_never_said_to_be_missing(
     alice: Any, client_of: Callable[[Any], Client], api_of: Callable[..., Any]
 ) -> None:
@@ -201,6 +202,7 @@ def test_a_list_of_all_that_one_has_is_never_said_to_be_missing(
     assert {"400", "404"} & set(named["responses"]) == {"400"}
 
 
+@pytest.mark.slow
 def test_the_description_is_made_without_a_warning(tmp_path: Any) -> None:
     call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(tmp_path / "schema.yml"))
 

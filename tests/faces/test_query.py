@@ -136,6 +136,7 @@ async def test_the_stream_has_every_event_of_the_log_once_and_ends(
     assert said[-1]["answer"].split()[-1] == "w59"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S142")
 async def test_who_comes_back_to_a_stream_gets_what_it_does_not_have_of_the_same_run(api: Program) -> None:
     async def streamed(**headers: str) -> Any:
@@ -210,6 +211,7 @@ async def test_a_history_that_the_client_keeps_replaces_ours(api: Program, alice
     assert run.input["options"] == {"task_id": "t1", "on_approval": "skip", "interactive": False}
 
 
+@pytest.mark.slow
 async def test_the_same_idempotency_key_asks_once(api: Program, charlie: Any) -> None:
     other = await program_of(charlie)
 
@@ -355,6 +357,7 @@ async def test_a_run_that_waits_for_a_person_is_answered_with_202(api: Program, 
     assert [one["request_id"] for one in waiting.json()["requests"]] == [str(asked.request_id)]
 
 
+@pytest.mark.slow
 async def test_fifty_questions_that_wait_hold_no_thread_each(api: Program) -> None:
     before = threading.active_count()
     asking = [asyncio.create_task(post(api, QUERY, {"query": f"Question {number}"})) for number in range(50)]

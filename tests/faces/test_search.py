@@ -96,6 +96,7 @@ async def test_nobody_finds_what_is_not_theirs_not_even_by_its_id(alice: Any, ch
         assert (found["chunks"], found["sources"], found["confidence"]) == ([], [], 0)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S170")
 async def test_filters_leave_out_other_documents(alice: Any) -> None:
     await take_in(alice, POLICY, filename="travel.md")
@@ -188,6 +189,7 @@ def many() -> list[str]:
     return [f"The warranty of pump {number} is {number} years." for number in range(1, 6)]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S172")
 async def test_a_model_puts_the_passages_in_order_by_a_run_that_no_list_shows(
     alice: Any,
@@ -217,6 +219,7 @@ async def test_a_model_puts_the_passages_in_order_by_a_run_that_no_list_shows(
     assert not await Execution.objects.asked().aexists()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S172")
 async def test_a_ranking_that_fails_leaves_the_order_and_the_note_says_so(
     alice: Any,

@@ -124,6 +124,7 @@ def test_whole_words_come_first_new_ones_before_old_ones_and_some_words_if_none_
     assert [one["id"] for one in found(api, "port", kind="message", to=day)["results"]] == [str(old.message.id)]
 
 
+@pytest.mark.slow
 def test_documents_files_memories_and_projects_are_found_by_those_who_see_them(
     alice: Any, bob: Any, charlie: Any, api_of: Callable[..., Any]
 ) -> None:
@@ -281,6 +282,7 @@ def test_the_last_day_that_a_calendar_has_is_one_to_search_up_to(
     assert page.status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("zone", "day"), [("Asia/Tokyo", "2026-11-28"), ("America/New_York", "2026-11-27"), ("", "2026-11-27")]
 )

@@ -261,6 +261,7 @@ async def test_what_is_announced_twice_is_told_once(alice: Any, alices_cookie: s
         assert await socket.says_nothing()
 
 
+@pytest.mark.slow
 async def test_without_any_announcement_the_table_is_looked_at(
     alice: Any, alices_cookie: str, conversation: Conversation
 ) -> None:
@@ -290,6 +291,7 @@ async def test_numbers_that_the_table_does_not_know_make_the_client_forget(
         assert [event["seq"] for event in await socket.events(2)] == [1, 2]
 
 
+@pytest.mark.slow
 async def test_a_log_that_lost_its_end_under_a_socket_is_told_anew(
     alice: Any, alices_cookie: str, conversation: Conversation
 ) -> None:
@@ -487,6 +489,7 @@ async def test_a_question_on_the_socket_says_what_its_run_shall_be_like(
     assert (await Execution.objects.aget()).input["options"] == options
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B3")
 async def test_a_socket_tells_how_many_requests_wait_when_that_changes(
     alice: Any, alices_cookie: str, conversation: Conversation
@@ -534,6 +537,7 @@ async def test_the_socket_of_a_token_is_closed_when_the_token_is_revoked(
         assert await socket.closed(timeout_s=5) == 4401
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T25")
 async def test_the_socket_of_a_token_is_closed_when_the_password_changes(
     alice: Any, conversation: Conversation
@@ -759,6 +763,7 @@ async def test_text_of_every_kind_comes_back_as_it_was(alices_cookie: str, conve
         assert (await socket.frame("said"))["message"]["text"] == "nul \ufffd and half \ufffd"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B3")
 async def test_the_inbox_tells_alice_how_many_requests_wait_for_her_and_charlie_of_none(
     alice: Any, charlie: Any, alices_cookie: str
@@ -842,6 +847,7 @@ async def test_a_reminder_reaches_the_open_inbox_of_who_may_decide_and_nobody_el
         assert await charlies_inbox.says_nothing()
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T25")
 async def test_the_inbox_closes_with_the_session(alice: Any) -> None:
     client = await browser(alice)

@@ -24,7 +24,7 @@ from tests.faces.conftest import token_of
 from tests.faces.runs import append, make_run, tell, tokens
 from tests.faces.web import Web
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("in_threads")]
+pytestmark = pytest.mark.usefixtures("in_threads")
 
 write = sync_to_async(append)
 announce = sync_to_async(tell)
@@ -74,6 +74,7 @@ async def events(client: ClientConnection, *, upto: int) -> list[dict[str, Any]]
     return found
 
 
+@pytest.mark.slow
 async def test_a_thousand_events_in_a_burst_reach_every_tab_once_and_in_order(
     web: Web, alice: Any, token: str, conversation: Conversation
 ) -> None:
@@ -95,6 +96,7 @@ async def test_a_thousand_events_in_a_burst_reach_every_tab_once_and_in_order(
         assert [event["seq"] for event in await events(bystander, upto=50)] == list(range(1, 51))
 
 
+@pytest.mark.slow
 async def test_tabs_come_back_after_the_web_server_was_killed_and_miss_nothing(
     web: Web, alice: Any, token: str, conversation: Conversation
 ) -> None:
@@ -165,6 +167,7 @@ def stuck_client(web: Web, conversation: Conversation, token: str) -> sockets.so
     return client
 
 
+@pytest.mark.slow
 async def test_clients_that_never_read_cost_little_memory_and_disturb_nobody(
     web: Web, alice: Any, token: str, conversation: Conversation
 ) -> None:
@@ -211,6 +214,7 @@ async def test_a_client_that_never_reads_is_closed_and_goes_on_where_it_was(
     assert codes == [4008, 4008]
 
 
+@pytest.mark.slow
 async def test_an_idle_socket_weighs_sixty_kilobytes_at_most(web: Web, alice: Any, token: str) -> None:
     async def open_many(count: int) -> list[Any]:
         opened = []

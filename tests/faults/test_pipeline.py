@@ -14,7 +14,7 @@ from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
 from tests.site import Follower, Site
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 ANSWER = "The board reads: all of it was found."
 
 
@@ -65,6 +65,7 @@ async def test_a_graph_is_answered_end_to_end_and_a_follower_sees_what_is_stored
         assert all(happened.index(("ended", other)) < happened.index(("began", name)) for other in others)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S28", "S29")
 @pytest.mark.parametrize(
     ("shape", "together"),
@@ -96,6 +97,7 @@ async def test_agents_that_can_run_in_parallel_have_all_begun_before_any_of_them
     assert graphs.execution(id_)["answer"] == ANSWER
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1", "S29")
 @pytest.mark.parametrize("part", BEFORE)
 async def test_a_diamond_whose_runner_is_killed_while_a_part_of_it_is_answered_goes_on(part: str, graphs: Site) -> None:
@@ -139,6 +141,7 @@ async def test_a_part_that_a_person_stops_is_told_of_and_the_others_go_on(graphs
     assert graphs.execution(id_)["status"] == "completed"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S93", "S100", "B15")
 async def test_new_instructions_for_an_agent_at_work_take_the_place_of_its_task(graphs: Site) -> None:
     know(graphs, {"alpha": (), "beta": ("alpha",)}, tokens_per_s=4)

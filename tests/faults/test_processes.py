@@ -22,7 +22,7 @@ from hitl.models import RequestStatus
 from hyperagent.accounts.models import User
 decide("{request_id}", by=User.objects.get(email="{email}"), status=RequestStatus.ANSWERED, answer={{"text": "yes"}})
 """
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.mark.spec("B1", "S77")
@@ -47,6 +47,7 @@ async def test_f01_a_runner_killed_in_mid_answer_is_replaced_and_a_client_that_s
     site.check_log(id_)
 
 
+@pytest.mark.slow
 async def test_f05_the_web_server_killed_in_mid_stream_loses_no_run_and_clients_go_on_where_they_were(
     site: Site,
 ) -> None:
@@ -65,6 +66,7 @@ async def test_f05_the_web_server_killed_in_mid_stream_loses_no_run_and_clients_
     assert max(follower.reconnects for follower in followers) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1", "B6", "S115")
 async def test_f04_a_question_to_a_person_survives_the_death_of_everything(site: Site) -> None:
     for name in ("one", "two"):
@@ -121,6 +123,7 @@ async def test_a_runner_that_was_frozen_past_its_lease_writes_nothing_when_it_wa
     await asyncio.to_thread(_until_logged, site, frozen, "run.lost")
 
 
+@pytest.mark.slow
 async def test_f08_a_runner_told_to_stop_gives_its_runs_back_within_ten_seconds(site: Site) -> None:
     ids = [await asyncio.to_thread(site.ask, "say 150 tokens at 20/s") for _ in range(4)]
     for id_ in ids:
@@ -176,6 +179,7 @@ async def test_f10_postgres_restarted_under_load_loses_nothing_and_shows_nobody_
         site.check_log(id_)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(wrong_clock.FAKETIME is None, reason="libfaketime is not installed (deploy/apt.txt)")
 async def test_f13_runners_with_wrong_clocks_drive_as_well_as_others(site: Site) -> None:
     """One is ten minutes fast: leases by its own clock would all have run out. One is behind: order would suffer. What
@@ -200,6 +204,7 @@ async def test_f13_runners_with_wrong_clocks_drive_as_well_as_others(site: Site)
         assert asked - SAME_CLOCK_S < min(told) <= max(told) < time.time() + SAME_CLOCK_S
 
 
+@pytest.mark.slow
 async def test_f25_a_run_that_kills_its_runner_each_time_is_failed_and_the_others_go_on(site: Site) -> None:
     for name in ("one", "two"):
         site.kill(name)
@@ -222,6 +227,7 @@ async def test_f25_a_run_that_kills_its_runner_each_time_is_failed_and_the_other
     assert {site.execution(id_)["status"] for id_ in innocents} == {"completed"}
 
 
+@pytest.mark.slow
 async def test_many_runs_under_repeated_kills_all_end_and_their_logs_are_whole(site: Site) -> None:
     chance = random.Random(7)
     ids = [await asyncio.to_thread(site.ask, f"say {5 + number % 20} tokens at 20/s") for number in range(RUNS)]

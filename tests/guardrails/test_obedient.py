@@ -176,6 +176,7 @@ async def effects_of(*ids: UUID) -> int:
     return await done.acount()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S207")
 @pytest.mark.threat("T12", "T15", "T16", "T19")
 @pytest.mark.timeout(600)
@@ -205,6 +206,7 @@ async def test_a_model_that_obeys_all_that_it_reads_gets_nothing_done(
     assert all(one.result["tainted_by"]["sources"] for one in finished)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S207", "B5")
 @pytest.mark.threat("T16", "T18", "T19")
 async def test_each_call_waits_for_its_own_yes_and_so_it_is_in_the_next_turn_and_in_another_try(

@@ -18,7 +18,7 @@ from tests.runtime.driving import Runners, ended, start, until
 from tests.tools.doubles import fake_providers
 
 __all__ = ["api", "in_threads", "make_runner"]
-pytestmark = [pytest.mark.usefixtures("in_threads"), pytest.mark.slow]
+pytestmark = pytest.mark.usefixtures("in_threads")
 NO_MODEL = "http://127.0.0.1:9"
 REQUESTS, RESPOND = "/api/v1/hitl/requests?status=pending", "/api/v1/hitl/respond"
 OLD, NEW = "retries = 3\ncolour = false\n", "retries = 5\ncolour = false\n"

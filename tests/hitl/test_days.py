@@ -21,7 +21,7 @@ ASKER = ("-m", "tests.hitl.runner")
 # How many runs wait at once; a thousand in `make campaign`. What they hold does not depend on it.
 FEW, MANY = 150, 1_000
 DAY_S = 86_400
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.timeout(600), pytest.mark.slow]
 
 # All jobs that have a schedule, one after the other.
 _BY_THE_CLOCK = """

@@ -136,6 +136,7 @@ def test_what_models_wrote_is_text(alice: Any) -> None:
         assert "<img src=x" not in page
 
 
+@pytest.mark.slow
 def test_a_long_list_costs_as_many_queries_as_a_short_one(alice: Any, django_assert_num_queries: Any) -> None:
     client = Client()
     client.force_login(alice)

@@ -150,6 +150,7 @@ def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
     assert (env["PORT"], env["LOG_FORMAT"]) == ("2222", "json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [
@@ -258,6 +259,7 @@ def test_what_stands_empty_in_the_file_is_told_by_the_running_instance(tmp_path:
     assert (env["SECRET_KEY"], env["SITE_URL"]) == ("of the instance", "https://agents.example.org")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -279,6 +281,7 @@ def test_no_process_starts_with_a_bad_setting(command: list[str], tmp_path: Path
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.slow
 def test_a_provider_that_an_agent_asks_for_and_nobody_has_stops_the_start() -> None:
     with tempfile.TemporaryDirectory() as folder:
         env = {"PATH": os.environ["PATH"], "ENV_FILE": os.devnull, "DATA_DIR": folder, "CHAT_MODEL_PROVIDER": "zzz"}

@@ -35,6 +35,7 @@ def doctor(tmp_path: Path, **settings: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B31")
 def test_without_anything_it_says_what_to_set(tmp_path: Path) -> None:
     report = doctor(tmp_path)
@@ -45,6 +46,7 @@ def test_without_anything_it_says_what_to_set(tmp_path: Path) -> None:
     assert "make run" in report.stdout
 
 
+@pytest.mark.slow
 def test_it_works_while_the_servers_are_away_and_shows_no_password(tmp_path: Path) -> None:
     report = doctor(
         tmp_path,
@@ -60,6 +62,7 @@ def test_it_works_while_the_servers_are_away_and_shows_no_password(tmp_path: Pat
     assert "Traceback" not in report.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B31")
 @pytest.mark.django_db(transaction=True)
 def test_a_database_that_takes_nothing_is_named(tmp_path: Path) -> None:
@@ -72,6 +75,7 @@ def test_a_database_that_takes_nothing_is_named(tmp_path: Path) -> None:
     assert "Traceback" not in report.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B31")
 def test_it_warns_of_what_is_unsafe_and_finds_what_people_could_not_open(tmp_path: Path) -> None:
     report = doctor(
@@ -83,6 +87,7 @@ def test_it_warns_of_what_is_unsafe_and_finds_what_people_could_not_open(tmp_pat
     assert "has no https" in report.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B31")
 def test_it_finds_an_https_of_which_nobody_in_front_is_believed(tmp_path: Path) -> None:
     """The web server has no TLS of its own: each request came without, and was sent back to where it had come from."""
@@ -96,6 +101,7 @@ def test_it_finds_an_https_of_which_nobody_in_front_is_believed(tmp_path: Path) 
 OWN = '[{"name": "mine", "base_url": "http://127.0.0.1:1/v1", "tier_models": {"pro": "m"}}]'
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B31", "S184")
 def test_it_names_models_that_lead_nowhere_as_the_runner_that_does_not_start_with_them(tmp_path: Path) -> None:
     wrong = {"CHAT_MODEL_PROVIDER": "nobody", "GUARDRAILS_MODEL": "foo/bar", "VISION_MODEL": "mine/sees"}
@@ -111,6 +117,7 @@ def test_it_names_models_that_lead_nowhere_as_the_runner_that_does_not_start_wit
         assert f"ERROR    {variable}=foo/bar is not allowed" in alone.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B31")
 def test_servers_that_are_away_or_say_nothing_are_warnings_with_the_way_out(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -131,6 +138,7 @@ def test_servers_that_are_away_or_say_nothing_are_warnings_with_the_way_out(tmp_
     assert "Traceback" not in report.stderr
 
 
+@pytest.mark.slow
 def test_servers_that_answer_are_told_and_so_is_that_mails_go_to_the_log_only(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as there:
         report = doctor(tmp_path, SEARXNG_URL=f"http://127.0.0.1:{there.getsockname()[1]}", EMAIL_URL="consolemail://")

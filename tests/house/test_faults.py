@@ -73,6 +73,7 @@ def an_error() -> logging.LogRecord:
     return logging.LogRecord("agents.x", logging.ERROR, __file__, 1, said, (WORDS,), trouble)
 
 
+@pytest.mark.slow
 def test_a_process_tells_its_errors_and_nothing_that_anybody_wrote() -> None:
     code = (
         "import django, logging, structlog; django.setup()\n"

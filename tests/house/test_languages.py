@@ -182,6 +182,7 @@ def test_labels_in_other_languages_are_nothing_for_a_migration(language: str) ->
         call_command("makemigrations", check_changes=True, dry_run=True, verbosity=0)
 
 
+@pytest.mark.slow
 def test_the_apis_description_is_in_english_for_everybody(client: Client, alice: User) -> None:
     client.force_login(alice)
 

@@ -120,6 +120,7 @@ def test_the_environment_s_secrets_are_known() -> None:
     assert "8000" not in found
 
 
+@pytest.mark.slow
 def test_what_python_itself_prints_is_json_as_well() -> None:
     code = (
         "import warnings, threading, django; django.setup()\n"
@@ -139,6 +140,7 @@ def test_what_python_itself_prints_is_json_as_well() -> None:
     assert (done.returncode, SECRET in done.stderr) == (1, False)
 
 
+@pytest.mark.slow
 def test_what_python_itself_prints_into_a_log_of_text_has_no_secret_either() -> None:
     code = (
         "import threading, django; django.setup()\n"

@@ -63,6 +63,7 @@ def test_a_form_is_the_applications_to_read(kind: str, served: httpx.Client) -> 
     assert (answer.status_code, answer.text) == (200, "0")
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T30")
 @pytest.mark.parametrize(
     "body",
@@ -85,6 +86,7 @@ def test_what_is_more_than_anything_that_is_taken_is_not_heard_to_its_end(
     assert served.post("/sent", content=b"x" * MOST_ASKED).text == "0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("head", "status", "said"),
     [
@@ -118,6 +120,7 @@ def test_a_head_that_is_too_long_is_told_so(
     assert served.get("/sent").text == "0"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("F21")
 @pytest.mark.parametrize(
     "sent",

@@ -16,8 +16,6 @@ from pydantic import SecretStr
 from hyperagent.embedded import instance
 from hyperagent.lib.conf import BASE_DIR
 
-slow = pytest.mark.slow
-
 
 @pytest.fixture
 def operator(settings: Any) -> None:
@@ -32,7 +30,7 @@ def prepare(port: int, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=BASE_DIR, env=env, capture_output=True, text=True, check=False)
 
 
-@slow
+@pytest.mark.slow
 def test_one_that_does_not_answer_is_told_at_once_without_its_password() -> None:
     done = prepare(instance.free_port())
 
@@ -41,7 +39,7 @@ def test_one_that_does_not_answer_is_told_at_once_without_its_password() -> None
     assert "word" not in done.stderr
 
 
-@slow
+@pytest.mark.slow
 def test_one_that_is_starting_is_waited_for() -> None:
     """What answers on its port after a while refuses everybody: that it was asked is what is looked at."""
     port, asked = instance.free_port(), threading.Event()

@@ -30,6 +30,7 @@ def looks(served: httpx.Client) -> int:
     return int(served.get("/").text)
 
 
+@pytest.mark.slow
 def test_it_looks_after_nobody_and_after_whoever_comes_once_it_has_rested(served: httpx.Client) -> None:
     time.sleep(REST_S)
     assert looks(served) == 0

@@ -161,7 +161,6 @@ def test_a_snapshot_that_cannot_be_had_now_is_not_taken_for_none(bucket: S3, set
         snapshots.find(owner)
 
 
-@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_backup_takes_the_files_of_a_bucket_and_puts_them_back(bucket: S3, tmp_path: Path) -> None:
     for name in ("documents/alice/a b.pdf", "workspaces/bob/c"):

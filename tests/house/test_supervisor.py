@@ -63,6 +63,7 @@ async def test_a_program_that_dies_is_started_again(tmp_path: Path) -> None:
     assert "was killed by SIGKILL; it starts again" in log.getvalue()
 
 
+@pytest.mark.slow
 async def test_a_program_that_cannot_be_started_for_a_while_is_started_when_it_can(tmp_path: Path) -> None:
     log, hindered = io.StringIO(), tmp_path / "hindered"
 

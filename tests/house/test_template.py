@@ -15,7 +15,6 @@ from hyperagent.lib.conf import BASE_DIR
 from tests import template
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="elsewhere every process is started"),
 ]
 # What a process can find out about itself.
@@ -51,6 +50,7 @@ def looked_around(by: Any = template.Process, **more: str) -> dict[str, Any]:
     return said
 
 
+@pytest.mark.slow
 def test_a_copy_finds_of_itself_what_a_started_process_finds() -> None:
     started, copy, another = looked_around(subprocess.Popen), looked_around(), looked_around()
 
@@ -60,6 +60,7 @@ def test_a_copy_finds_of_itself_what_a_started_process_finds() -> None:
     assert (copy["parent"], copy["database"]) == (os.getpid(), "elsewhere")
 
 
+@pytest.mark.slow
 def test_it_is_known_by_its_command_line_and_ends_as_it_wants_or_as_it_is_told() -> None:
     waits = "import sys; print('here', flush=True); sys.exit(int(sys.stdin.readline()))"
 
@@ -75,6 +76,7 @@ def test_it_is_known_by_its_command_line_and_ends_as_it_wants_or_as_it_is_told()
         assert process.returncode == status
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["LITELLM_LOG", "OTEL_PYTHON_CONTEXT", "TZ"])
 def test_what_its_libraries_have_read_already_is_never_another(name: str) -> None:
     value = {"OTEL_PYTHON_CONTEXT": "contextvars_context", "TZ": "Asia/Tokyo"}.get(name, "DEBUG")

@@ -26,7 +26,7 @@ from hyperagent.lib.conf import BASE_DIR
 from tests import services
 from tests.house.waiting import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 OURS = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE", "EMAIL_URL", "LOG_LEVEL", "DATA_DIR")
 DEBIAN_POSTGRES = Path("/usr/lib/postgresql/15/bin")
 START_TIMEOUT_S = 280.0
@@ -203,6 +203,7 @@ def test_a_port_in_use_is_refused_with_a_way_out(folder: Path) -> None:
     assert "PORT=" in refused.log
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_used_is_refused_by_name() -> None:
     refused = subprocess.run(
         [sys.executable, "manage.py", "up", "--port", str(instance.free_port())],
@@ -219,6 +220,7 @@ def test_a_folder_that_cannot_be_used_is_refused_by_name() -> None:
     assert "Traceback" not in refused.stderr
 
 
+@pytest.mark.slow
 def test_a_folder_without_room_for_a_database_is_met_with_a_sentence(folder: Path) -> None:
     """As a full disk: the server's own program writes no file of more than 64 kB."""
     up = Up(folder / "var")
@@ -238,6 +240,7 @@ def test_a_folder_without_room_for_a_database_is_met_with_a_sentence(folder: Pat
     assert "Traceback" not in ended.stdout + ended.stderr
 
 
+@pytest.mark.slow
 def test_first_starts_that_end_before_they_are_ready_do_not_lose_the_password(folder: Path) -> None:
     up = Up(folder / "var")
     for ended_by in (signal.SIGTERM, signal.SIGKILL):
@@ -258,6 +261,7 @@ def test_first_starts_that_end_before_they_are_ready_do_not_lose_the_password(fo
         stop(up)
 
 
+@pytest.mark.slow
 def test_a_later_start_that_ends_before_it_is_ready_makes_no_password_up(running: Up) -> None:
     running.process.terminate()
     running.process.wait(60)
@@ -273,6 +277,7 @@ def test_a_later_start_that_ends_before_it_is_ready_makes_no_password_up(running
     assert "Sign in as" not in running.log
 
 
+@pytest.mark.slow
 def test_a_setting_that_stands_empty_counts_as_not_set(folder: Path) -> None:
     """As a line of .env.example is whose sign of a comment was taken away."""
     names = ("SECRET_KEY", "SITE_URL", "DATABASE_URL", "REDIS_URL", "HYPERAGENT_ADMIN_PASSWORD")
@@ -285,6 +290,7 @@ def test_a_setting_that_stands_empty_counts_as_not_set(folder: Path) -> None:
         stop(up)
 
 
+@pytest.mark.slow
 def test_other_commands_find_the_running_servers_and_the_doctor_is_content(running: Up) -> None:
     running.wait_until_ready()
 
@@ -294,6 +300,7 @@ def test_other_commands_find_the_running_servers_and_the_doctor_is_content(runni
     assert "Everything that is needed is there." in report.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1")
 @pytest.mark.parametrize(
     "name", ["redis", "postgres", "model", "web", "worker", "runner", "jobs", "embedder", "sandboxes"]
@@ -308,6 +315,7 @@ def test_a_killed_part_comes_back(running: Up, name: str) -> None:
     assert running.process.poll() is None
 
 
+@pytest.mark.slow
 def test_sigterm_stops_everything_postgres_last_and_the_next_start_knows_its_data(running: Up) -> None:
     processes = running.all_processes()
 
@@ -323,6 +331,7 @@ def test_sigterm_stops_everything_postgres_last_and_the_next_start_knows_its_dat
     assert "Sign in as" not in running.log
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1")
 @pytest.mark.parametrize("killed", ["up", "everything"])
 def test_the_next_start_works_after_kill_9_of(running: Up, killed: str) -> None:
@@ -339,6 +348,7 @@ def test_the_next_start_works_after_kill_9_of(running: Up, killed: str) -> None:
     assert not any(process.is_running() for process in processes)
 
 
+@pytest.mark.slow
 def test_servers_of_ones_own_take_the_place_of_the_embedded_ones(folder: Path) -> None:
     redis_server = shutil.which("redis-server")
     if redis_server is None:
@@ -372,6 +382,7 @@ def test_servers_of_ones_own_take_the_place_of_the_embedded_ones(folder: Path) -
         started.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DEBIAN_POSTGRES.exists(), reason="Debian's PostgreSQL 15 is not installed")
 def test_a_database_without_pgvector_is_met_with_one_clear_sentence(folder: Path) -> None:
     port = instance.free_port()

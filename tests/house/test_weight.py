@@ -77,6 +77,7 @@ def test_a_runner_loads_no_page() -> None:
     assert loaded(code, *TAKEN_ALONG, *PAGES, "jsonschema", "agents.pipeline.turn") == ["agents.pipeline.turn"]
 
 
+@pytest.mark.slow
 def test_litellm_comes_without_colours_and_holds_one_table_of_prices() -> None:
     bare = "from hyperagent.lib.bare_imports import LITELLM, import_bare; import_bare(LITELLM)"
     load = "from hyperagent.lib.llm import adapter; adapter.preload()"
@@ -127,6 +128,7 @@ def test_a_library_that_was_hollow_is_whole_again() -> None:
         importlib.import_module("this_is_no_module")
 
 
+@pytest.mark.slow
 def test_only_the_web_process_pools_its_connections() -> None:
     show = "from django.conf import settings as s; d = s.DATABASES['default']; print('pool' in d['OPTIONS'])"
 

@@ -140,6 +140,7 @@ async def test_one_who_leaves_knows_what_was_taken(scripted_server: ScriptedServ
     assert all(reply.is_estimate for reply in taken)
 
 
+@pytest.mark.slow
 async def test_one_who_leaves_in_a_repair_knows_exactly_what_those_before_took(
     scripted_server: ScriptedServer, gateway_with: MakeGateway
 ) -> None:

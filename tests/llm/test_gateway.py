@@ -571,6 +571,7 @@ async def test_embeddings_come_in_the_order_of_the_texts(
     assert scripted_server.calls[0].model == "embedder"
 
 
+@pytest.mark.slow
 async def test_embeddings_come_through_litellm_for_its_providers(scripted_server: ScriptedServer) -> None:
     env = {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{scripted_server.url}/v1"}
     gateway = ModelGateway(LLMSettings.from_env(env))
@@ -610,6 +611,7 @@ def test_the_gateway_does_not_load_litellm(scripted_server: ScriptedServer) -> N
     assert done.stdout.split() == ["hello", "False", "False"]
 
 
+@pytest.mark.slow
 def test_a_call_that_is_interrupted_before_it_was_loaded_took_nothing() -> None:
     """It takes ten seconds. Nobody was asked."""
     program = (

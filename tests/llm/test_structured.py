@@ -136,6 +136,7 @@ async def test_another_refusal_is_not_taken_for_a_missing_schema_mode(
     assert len(scripted_server.calls) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["anthropic", "gemini", "openai"])
 async def test_each_provider_is_held_to_the_schema_in_its_own_way(
     scripted_server: ScriptedServer, protocol: str

@@ -157,6 +157,7 @@ async def test_many_mails_at_once_all_arrive_once(account: ServerAccount, sink: 
     assert mailbox.message_ids("Sent") == sink.count()
 
 
+@pytest.mark.slow
 async def test_a_mail_with_a_large_file_is_written_and_read_beside_the_others(
     account: ServerAccount, sink: Sink, mailbox: Inside
 ) -> None:
@@ -422,6 +423,7 @@ async def test_an_id_that_no_search_gave_is_refused_with_the_way_out(account: Se
         await account.read(HERE, id_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("named", "below_inbox", "sent"),
     [
@@ -443,6 +445,7 @@ async def test_the_folders_are_found_or_made_whatever_the_server_calls_them(
         assert len(list(Path(server.folder, "mail", "team").glob(".*"))) == 2
 
 
+@pytest.mark.slow
 async def test_a_mail_of_thirty_megabytes_is_read_and_of_a_longer_one_the_beginning(
     account: ServerAccount, mailbox: Inside
 ) -> None:

@@ -42,7 +42,7 @@ ANSWERS_AT_ONCE = 20
 TIMEOUT_S = 270
 SEEDS = [int(seed) for seed in os.environ.get("CHAOS_SEED", "1").split(",")]
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(330), pytest.mark.filterwarnings("ignore:Requiring AUTH")]
+pytestmark = [pytest.mark.timeout(330), pytest.mark.filterwarnings("ignore:Requiring AUTH")]
 
 
 def number_of(subject: str) -> int:
@@ -100,6 +100,7 @@ def herd(transactional_db: None, dovecot: Dovecot, sink: Sink, seed: int) -> Ite
     running.stop()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B2", "S178")
 @pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("seed", SEEDS)

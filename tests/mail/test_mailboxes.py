@@ -209,6 +209,7 @@ async def test_people_approve_the_address_and_the_very_files_that_a_mail_leaves_
     assert (parts[1].get_filename(), parts[1].get_payload(decode=True)) == ("q3.csv", b"a,b\n6,6\n")
 
 
+@pytest.mark.slow
 async def test_attachments_are_read_and_saved_under_names_that_lead_nowhere(
     alice: Any, dovecot: Dovecot, mailbox: Inside, sink: Sink
 ) -> None:
@@ -242,6 +243,7 @@ async def test_attachments_are_read_and_saved_under_names_that_lead_nowhere(
     assert "has no attachment 2" in missing["content"]
 
 
+@pytest.mark.slow
 async def test_a_draft_of_ones_mail_program_is_sent_as_it_is_and_only_as_it_was_shown(
     alice: Any, dovecot: Dovecot, mailbox: Inside, sink: Sink
 ) -> None:

@@ -104,6 +104,7 @@ def test_the_mail_agent_is_offered_to_whoever_has_a_mailbox(alice: Any, charlie:
     assert "alice@example.org has to be connected again, at /mail/." in why_unavailable(mail, alice.pk, without)
 
 
+@pytest.mark.slow
 def test_the_doctor_says_what_is_wrong_with_the_mailbox_and_shows_no_password() -> None:
     env = {
         **os.environ,

@@ -252,6 +252,7 @@ async def test_a_tool_that_its_server_describes_otherwise_by_now_is_not_called_a
     assert (await sync_to_async(by_name)(alice))["mcp_calc_add"].requires_approval
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B26")
 @pytest.mark.threat("T31")
 @pytest.mark.parametrize(
@@ -390,6 +391,7 @@ async def bool_of(value: Any) -> bool:
     return bool(value)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B26", "B2")
 @pytest.mark.parametrize("says", [True, False], ids=["told", "untold"])
 @pytest.mark.parametrize("holds_s", [30.0, 0.0], ids=["called", "looked at"])

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import anyio
+import pytest
 from mcp.shared.memory import create_client_server_memory_streams
 from mcp.shared.message import SessionMessage
 from mcp_types import ListToolsResult, Tool, jsonrpc_message_adapter
@@ -36,6 +37,7 @@ def listed(number: int, **parameters: Any) -> Tool:
     return Tool(name=f"tool{number}", description="Does it.", input_schema={"type": "object", **parameters})
 
 
+@pytest.mark.slow
 async def test_a_list_without_an_end_is_looked_at_up_to_its_bounds_and_others_go_on_meanwhile() -> None:
     properties = {f"p{number}": {"type": "string", "description": "y" * 100} for number in range(100)}
     server: Any = Listing([listed(number, properties=properties) for number in range(900)])

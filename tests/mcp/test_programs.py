@@ -87,8 +87,8 @@ def wheel(folder: Path, *, version: str) -> Path:
     return path
 
 
-@needs_walls
 @pytest.mark.slow
+@needs_walls
 @pytest.mark.spec("B26")
 async def test_what_an_administrator_installed_is_connected_and_used(
     alice: Any, data: Path, connect_clock: Any, tmp_path: Path
@@ -117,7 +117,6 @@ async def test_what_an_administrator_installed_is_connected_and_used(
 
 
 @needs_walls
-@pytest.mark.slow
 @pytest.mark.spec("B26")
 async def test_a_program_runs_within_walls_in_a_box_of_each_persons_own(alice: Any, charlie: Any, clock: Any) -> None:
     offered = (await sync_to_async(reading.offered_to)(alice.pk))["chat"][0]

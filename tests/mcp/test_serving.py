@@ -66,6 +66,7 @@ def caller_of(user: Any, web: Web, *scopes: Scope, mode: str = "auto") -> Caller
     return Caller(web, token_of(user, **given), mode)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B26")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_another_programs_agent_asks_and_gets_the_answer(

@@ -64,6 +64,7 @@ def waiting() -> set[threading.Thread]:
     return {thread for thread in threading.enumerate() if thread.name == "mcp sign-in"}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B26")
 def test_a_person_signs_in_in_their_browser_and_the_token_is_kept_and_renewed(
     bob: Any, charlie: Any, client_of: Any, transactional_db: None

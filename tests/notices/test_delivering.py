@@ -119,6 +119,7 @@ def test_a_receiver_that_recovers_gets_everything_that_waited(add: Add, alice: A
     assert Endpoint.objects.get().failing_since is None
 
 
+@pytest.mark.slow
 def test_a_receiver_that_hangs_is_left_after_seconds_and_holds_nobody_up(
     add: Add, alice: Any, bob: Any, receiver: Receiver, soon: None
 ) -> None:
@@ -182,6 +183,7 @@ def _tries_of(user: Any) -> int:
     return sum(Delivery.objects.filter(endpoint__user=user).values_list("attempts", flat=True))
 
 
+@pytest.mark.slow
 def test_an_answer_that_never_ends_is_not_waited_for(add: Add, alice: Any, receiver: Receiver, soon: None) -> None:
     receiver.answers = [receiver.drip]
     add(alice, receiver.url)

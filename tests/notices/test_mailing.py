@@ -195,6 +195,7 @@ def test_a_password_that_the_mail_server_does_not_take_is_told(bob: Any, setting
     assert "Authentication credentials invalid" in Mail.objects.get().last_error
 
 
+@pytest.mark.slow
 def test_the_mail_server_of_the_settings_is_reached_by_the_backend_that_can(settings: Any) -> None:
     told = subprocess.run(
         [sys.executable, "-c", "from hyperagent import settings; print(settings.EMAIL_BACKEND)"],

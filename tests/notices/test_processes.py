@@ -19,7 +19,7 @@ from tests.house.waiting import until
 from tests.notices.conftest import later
 from tests.notices.receiver import Receiver
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 Add = Callable[..., tuple[Any, str]]
 
 

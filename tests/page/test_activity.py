@@ -193,6 +193,7 @@ def test_a_reload_in_the_middle_shows_the_same(in_the_middle: Stage) -> None:
     assert "Fit the latency curve" in before
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B10")
 def test_a_run_that_is_over_shows_the_same_to_who_watched_and_to_who_comes_later(open_stage: Any) -> None:
     run = recorded.finished()
@@ -295,6 +296,7 @@ def test_events_of_later_versions_do_no_harm(open_stage: Any) -> None:
     expect(stage.page.locator(".node[data-status=levitating]")).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", list(FORMS))
 def test_everything_opened_fits_and_keeps_axes_rules(open_stage: Any, form: str) -> None:
     review = recorded.asking(

@@ -66,6 +66,7 @@ def steered(stage: Stage, count: int) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_words_that_got_no_answer_are_told_to_the_next_socket_under_the_same_id(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(recorded.diamond_in_the_middle()))
     stage.steer_answer = None

@@ -10,6 +10,7 @@ from tests.clean_page import axe_faults
 from tests.page.conftest import FORMS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_its_pages_fit_keep_axes_rules_and_run_nothing(form: str, visit: Any, person: Any, live_site: Any) -> None:
     root = person("Root", is_staff=True, is_superuser=True)

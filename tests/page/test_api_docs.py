@@ -10,6 +10,8 @@ from playwright.sync_api import expect
 from tests.clean_page import axe_faults
 from tests.page.conftest import FORMS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.spec("S152")
 def test_every_operation_is_listed_found_and_shown_with_a_command(person: Any, visit: Any) -> None:

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from tests.page.test_approvals import card, press
 from tests.scripted import Script
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")]
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")
 
 PLAN = {"title": "Canteen till", "template": "react", "files": [{"path": "app.js", "purpose": "the till"}]}
 APP = """import htm from "./vendor/htm.module.js";
@@ -95,6 +95,7 @@ LIVE_PLAN = {"title": "Board", "template": "node", "files": [{"path": "server.js
 LIVE = {"files": [{"path": "server.js", "content": SERVER}]}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no Node.js")
 @pytest.mark.spec("S194", "S201")
 def test_an_app_changes_its_page_by_a_websocket(live_site: Any, sandboxes: None, person: Any, visit: Any) -> None:

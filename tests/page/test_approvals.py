@@ -202,6 +202,7 @@ def test_a_subagents_request_names_the_agents_above_it(open_stage: Any) -> None:
 # ── the answers ──
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S119", "B5")
 @pytest.mark.threat("T18")
 def test_one_key_approves_exactly_what_is_shown(waiting: Waiting) -> None:
@@ -219,6 +220,7 @@ def test_one_key_approves_exactly_what_is_shown(waiting: Waiting) -> None:
     expect(closed.locator(".mail-body")).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T20")
 def test_a_key_that_was_meant_for_something_else_approves_nothing(waiting: Waiting) -> None:
     request = asked.approval(asked.mail_call())
@@ -237,6 +239,7 @@ def test_a_key_that_was_meant_for_something_else_approves_nothing(waiting: Waiti
     expect(page.get_by_role("textbox", name="Why not?")).to_have_value("a bad idea")
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T20")
 def test_who_begins_to_write_while_a_card_takes_the_focus_approves_nothing(waiting: Waiting) -> None:
     request = asked.approval(asked.mail_call())
@@ -270,6 +273,7 @@ def test_a_denial_carries_its_reason(waiting: Waiting) -> None:
     assert stage.posts[0][1]["instructions"] == "Last year's numbers"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S133")
 def test_a_reason_that_is_half_written_is_found_again_until_it_is_given(waiting: Waiting) -> None:
     request = asked.approval(asked.mail_call())
@@ -290,6 +294,7 @@ def test_a_reason_that_is_half_written_is_found_again_until_it_is_given(waiting:
     assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('hyperagent.words'))") == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S133", "B5")
 def test_arguments_are_edited_in_fields_and_what_is_refused_is_told_at_its_field(waiting: Waiting) -> None:
     request = asked.approval(asked.mail_call())
@@ -327,6 +332,7 @@ def test_arguments_are_edited_in_fields_and_what_is_refused_is_told_at_its_field
     expect(closed.locator(".change", has_text="subject")).to_contain_text("Please read")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S133", "B5")
 def test_arguments_that_are_half_changed_are_found_again_until_they_are_given_or_taken_back(waiting: Waiting) -> None:
     request = asked.approval(asked.mail_call())
@@ -348,6 +354,7 @@ def test_arguments_that_are_half_changed_are_found_again_until_they_are_given_or
     expect(subject).to_have_value(asked.MAIL["subject"])
 
 
+@pytest.mark.slow
 def test_arguments_can_be_edited_as_json_and_escape_leaves_the_form_and_not_the_run(waiting: Waiting) -> None:
     request = asked.approval(asked.note_call())
     stage = waiting(request)
@@ -367,6 +374,7 @@ def test_arguments_can_be_edited_as_json_and_escape_leaves_the_form_and_not_the_
     assert (stage.posts, stage.frames) == ([], [])
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S127")
 def test_a_yes_can_carry_instructions_and_can_wait(waiting: Waiting) -> None:
     requests = [asked.approval(asked.mail_call()), asked.approval(asked.mail_call(subject="Two"))]
@@ -391,6 +399,7 @@ def test_a_yes_can_carry_instructions_and_can_wait(waiting: Waiting) -> None:
     expect(card(page)).to_contain_text("2 of 2")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B7", "S113")
 def test_a_rule_is_read_in_words_before_it_is_saved(waiting: Waiting) -> None:
     request = asked.approval(asked.note_call())
@@ -455,6 +464,7 @@ def test_who_comes_too_late_sees_what_was_decided(waiting: Waiting) -> None:
     expect(closed.get_by_role("alert")).to_have_text("Denied by Bob meanwhile. Your answer changed nothing.")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S121", "S123", "B6")
 def test_what_is_decided_elsewhere_or_by_nobody_closes_the_card_at_once(waiting: Waiting) -> None:
     requests = [asked.approval(asked.mail_call()), asked.approval(asked.code_call())]
@@ -479,6 +489,7 @@ def test_what_is_decided_elsewhere_or_by_nobody_closes_the_card_at_once(waiting:
     expect(page.locator(".approval-closed").nth(0)).to_contain_text("Approved by Bob")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("phone", "dark")])
 def test_cards_fit_and_keep_axes_rules(waiting: Waiting, size: str, scheme: str) -> None:
     requests = [asked.approval(asked.note_call()), asked.approval(asked.mail_call()), asked.approval(asked.diff_call())]
@@ -498,6 +509,7 @@ def test_cards_fit_and_keep_axes_rules(waiting: Waiting, size: str, scheme: str)
     assert faults == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B3")
 def test_a_link_leads_to_an_approval_of_long_ago(open_stage: Any) -> None:
     request = decided(asked.approval(asked.mail_call()), "approved", decided_by_name="Alice")

@@ -31,6 +31,7 @@ def out_of_budget(open_stage: Any) -> Stage:
     return waiting(open_stage, run)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B12", "B11")
 def test_a_budget_is_raised_to_what_is_typed_but_not_below_what_is_used(open_stage: Any) -> None:
     stage = out_of_budget(open_stage)
@@ -79,6 +80,7 @@ def test_a_run_without_budget_finishes_with_what_there_is(open_stage: Any) -> No
     assert stage.posts[0][1]["choice"] == "finish"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B12", "B29")
 def test_the_steps_of_a_run_say_what_was_asked_and_chosen_as_its_card_does(open_stage: Any) -> None:
     asks = "This run has used 10,412 tokens, and its budget is 10,000 tokens. What shall be done?"
@@ -92,6 +94,7 @@ def test_the_steps_of_a_run_say_what_was_asked_and_chosen_as_its_card_does(open_
     expect(step).to_contain_text("Answered: Raise the limit to 30,000 tokens")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B2")
 def test_what_may_have_happened_is_shown_with_what_is_known_and_three_ways_out(open_stage: Any) -> None:
     call = asked.mail_call()

@@ -12,8 +12,6 @@ from playwright.sync_api import Page, expect
 from tests.page.conftest import FORMS
 from tests.page.test_approvals import faults_of
 
-pytestmark = pytest.mark.slow
-
 _CALL = """
     INSERT INTO agents_modelcall (step_id, user_id, execution_id, agent_name, provider, model, prompt_tokens,
         completion_tokens, cost_usd, at) VALUES (%s, %s, %s, 'chat', %s, %s, 52000, 8000, %s, %s) RETURNING step_id
@@ -47,6 +45,7 @@ def set_budget(page: Page, amount: str, *, whose: str, person: str = "", group: 
     expect(page.get_by_role("status")).to_contain_text("Set:")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B11")
 @pytest.mark.parametrize("form", FORMS)
 def test_administrators_set_budgets_and_prices_and_people_see_how_theirs_stand(

@@ -17,8 +17,6 @@ from tests.page.hostile_markdown import PAYLOADS
 from tests.page.test_approvals import SETTLE
 from tests.scripted import Script
 
-pytestmark = pytest.mark.slow
-
 LONG = "\n\n".join(f"Paragraph {number} says something that takes a while to write." for number in range(1, 41))
 EVERYTHING = """# Head
 
@@ -134,6 +132,7 @@ def test_an_answer_goes_on_through_a_reload_and_is_the_same_in_a_second_tab(
     assert alices.errors == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B9")
 def test_thoughts_are_folded_and_can_be_read_after_a_reload(page: Page, live_site: Any) -> None:
     live_site.model.script(Script(text="Forty-two.", thinking="Six by nine? No, six by seven.", times=0))
@@ -148,6 +147,7 @@ def test_thoughts_are_folded_and_can_be_read_after_a_reload(page: Page, live_sit
     expect(thoughts.locator(".thoughts-text")).to_have_text("Six by nine? No, six by seven.")
 
 
+@pytest.mark.slow
 def test_a_question_of_one_tab_appears_in_the_other(page: Page, alices: Watched, live_site: Any) -> None:
     live_site.model.script(Script(match="One", text="First."), Script(match="Two", text="Second."))
     ask(page, "One")
@@ -180,6 +180,7 @@ def test_escape_stops_the_answer_and_keeps_what_was_written(page: Page, live_sit
     assert prose(page) == text
 
 
+@pytest.mark.slow
 def test_a_failed_run_says_why_and_is_asked_again_with_one_click(page: Page, live_site: Any) -> None:
     live_site.model.script(Script(match="Why", status=400, error_message="no"), Script(match="Why", text="Because."))
     ask(page, "Why?")
@@ -195,6 +196,7 @@ def test_a_failed_run_says_why_and_is_asked_again_with_one_click(page: Page, liv
     answered(page, "failed")
 
 
+@pytest.mark.slow
 def test_what_was_read_of_an_answer_that_breaks_off_for_good_stays_above_the_error(page: Page, live_site: Any) -> None:
     live_site.model.script(
         Script(match="Why", text="It is because of this.", cut_after=3),
@@ -226,6 +228,7 @@ def test_a_lost_connection_loses_and_repeats_nothing(page: Page, alices: Watched
     assert prose(page) == LONG
 
 
+@pytest.mark.slow
 def test_a_question_asked_offline_is_sent_once_when_the_connection_is_back(
     page: Page, alices: Watched, live_site: Any
 ) -> None:
@@ -243,6 +246,7 @@ def test_a_question_asked_offline_is_sent_once_when_the_connection_is_back(
     expect(page.get_by_role("article", name="Question")).to_have_count(2)
 
 
+@pytest.mark.slow
 def test_a_draft_is_kept_for_each_conversation(page: Page, live_site: Any) -> None:
     live_site.model.script(Script(match="Hello", text="Hi."))
     ask(page, "Hello")
@@ -278,6 +282,7 @@ def test_shift_enter_and_an_input_method_do_not_send(page: Page) -> None:
     assert page.url.endswith("/")
 
 
+@pytest.mark.slow
 def test_a_conversation_is_renamed_and_deleted(page: Page, alices: Watched, live_site: Any) -> None:
     live_site.model.script(Script(match="Hello", text="Hi."))
     ask(page, "Hello there")
@@ -313,6 +318,7 @@ def test_hostile_answers_and_questions_do_nothing(page: Page, alices: Watched, l
     expect(page.get_by_role("article", name="Question").last).to_contain_text("<img src=x onerror=alert(1)>")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", list(FORMS))
 def test_the_page_fits_and_keeps_axes_rules(person: Any, visit: Any, live_site: Any, form: str) -> None:
     live_site.model.script(Script(match="Show", text=EVERYTHING))
@@ -340,6 +346,7 @@ def faults_of(page: Page) -> list[str]:
     return found + axe_faults(page)
 
 
+@pytest.mark.slow
 def test_the_reader_who_scrolled_up_is_left_alone(page: Page, live_site: Any) -> None:
     live_site.model.script(Script(match="Tell", text=LONG, tokens_per_s=80))
     ask(page, "Tell me all of it")
@@ -380,6 +387,7 @@ def test_the_keyboard_is_enough(page: Page, live_site: Any) -> None:
     expect(box(page)).to_be_focused()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("who", ["Charlie", "a stranger"])
 def test_nobody_else_sees_anything_of_alices_conversation(
     page: Page, live_site: Any, person: Any, visit: Any, who: str

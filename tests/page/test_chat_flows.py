@@ -6,6 +6,7 @@ import uuid
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from agents.engine import events
@@ -48,6 +49,7 @@ def stored(stage: Stage, frame: dict[str, Any], parent_id: str | None) -> str:
     return str(execution["id"])
 
 
+@pytest.mark.slow
 def test_the_next_questions_wait_are_seen_taken_back_and_sent_in_order(open_stage: Any) -> None:
     run, ending = unfinished()
     stage: Stage = open_stage(Turn(run))

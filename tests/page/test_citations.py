@@ -233,6 +233,7 @@ def test_names_and_excerpts_of_strangers_are_text(open_stage: Any) -> None:
     assert page.locator(".prose a.citation, .sources a").count() == 0, "neither address may be opened"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_it_fits_a_phone_and_a_wide_screen(form: str, open_stage: Any) -> None:
     page = _stage(open_stage, _run(ANSWER, (REPORT, NEWS, MAIL), *CHECKS), **FORMS[form]).page

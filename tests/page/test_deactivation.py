@@ -14,7 +14,7 @@ from playwright.sync_api import Page
 
 from tests.scripted import Script
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")]
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")
 
 STARTED = "it has begun"
 PROGRAM = f'import time\nprint("{STARTED}", flush=True)\ntime.sleep(90)\nopen("effect.txt", "w").write("late")\n'
@@ -57,6 +57,7 @@ def deactivate_on_the_page(page: Page, person: Any) -> None:
     page.get_by_text("What they had going is stopped").wait_for()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("F22", "B21")
 def test_f22_a_person_who_is_deactivated_in_mid_run_is_out_at_once_and_nothing_of_theirs_goes_on(
     live_site: Any, sandboxes: None, person: Any, visit: Any

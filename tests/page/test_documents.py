@@ -11,7 +11,6 @@ from tests.page.conftest import FORMS
 from tests.page.test_approvals import faults_of
 from tests.page.test_store import RUN_ALL
 
-pytestmark = pytest.mark.slow
 # Jobs let everybody else go first.
 READ_WITHIN_MS = 150_000
 REPORT = """# Annual report
@@ -75,6 +74,7 @@ def test_what_the_pages_say_is_a_function_of_what_they_are_told(watched: Any, st
     assert result["count"] >= 9
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S163", "B19", "B20")
 @pytest.mark.usefixtures("jobs")
 def test_dropped_files_are_read_found_and_opened_at_the_passage(person: Any, visit: Any) -> None:
@@ -125,6 +125,7 @@ def test_dropped_files_are_read_found_and_opened_at_the_passage(person: Any, vis
     assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B20")
 def test_a_document_is_shared_and_deleted_from_its_row_on_a_phone(live_site: Any, person: Any, visit: Any) -> None:
     alice, bob = person(), person("Bob")

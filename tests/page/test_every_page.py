@@ -15,7 +15,7 @@ from playwright.sync_api import Page, Response, ViewportSize, expect
 from tests.clean_page import axe_faults
 from tests.page.test_approvals import SETTLE
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
 
 WIDE, NARROW = ViewportSize(width=1440, height=900), ViewportSize(width=390, height=844)
 # In the order in which a page that is there changes the least. Both sizes and both schemes have all of axe's rules, and

@@ -15,8 +15,6 @@ from tests.page.test_documents import drop
 from tests.page.test_run import panel, part
 from tests.scripted import Script
 
-pytestmark = pytest.mark.slow
-
 QUESTION = "Why is the sky blue?"
 DECK = {
     "title": "Shore power",
@@ -34,6 +32,7 @@ def page(person: Any, visit: Any, live_site: Any) -> Any:
     assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
 
 
+@pytest.mark.slow
 def test_a_finished_answer_is_given_again_and_both_are_kept(page: Page, live_site: Any) -> None:
     live_site.model.script(Script(match=QUESTION, text="Because of the air."))
     ask(page, QUESTION)
@@ -84,6 +83,7 @@ def test_a_file_is_dropped_on_the_chat_and_goes_along_with_the_question(page: Pa
     answered(page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("words", "ending"), [("Export as Markdown", "md"), ("Export as JSON", "json")])
 def test_a_conversation_is_taken_along_as_a_file(
     page: Page, live_site: Any, tmp_path: Path, words: str, ending: str
@@ -112,6 +112,7 @@ def test_a_conversation_is_taken_along_as_a_file(
         assert [sorted(json.loads(text)) for text in texts] == [sorted(json.loads(texts[0]))] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S194", "S195")
 def test_slides_are_shown_in_the_answer_and_in_its_run_and_can_be_looked_at(page: Page, live_site: Any) -> None:
     page.context.add_init_script("if (location.host) localStorage.setItem('hyperagent.mode', '\"slide\"')")

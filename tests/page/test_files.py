@@ -13,7 +13,6 @@ from tests.page.test_approvals import faults_of
 from tests.page.test_documents import drop
 from tests.person import CSRF_TOKEN, Person
 
-pytestmark = pytest.mark.slow
 HOSTILE = "<img src=x onerror=alert(1)>.md"
 MARKDOWN = """# Plan
 
@@ -54,6 +53,7 @@ def menu(page: Page, name: str, *, choose: str) -> None:
     page.get_by_role("menuitem", name=choose).click()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S81")
 def test_files_are_dropped_looked_at_changed_and_taken_back(person: Any, visit: Any) -> None:
     alice, charlie = person(), person("Charlie")
@@ -160,6 +160,7 @@ def test_each_file_that_was_deleted_can_be_put_back_at_once_and_for_a_week(form:
     assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S81", "B30")
 def test_a_projects_files_are_its_members_on_a_phone_and_a_picture_is_pasted(person: Any, visit: Any) -> None:
     alice, bob, charlie = person(), person("Bob"), person("Charlie")

@@ -7,6 +7,8 @@ from playwright.sync_api import Page, expect
 
 from hyperagent.accounts.templatetags.frame import PLACES, Shown
 
+pytestmark = pytest.mark.slow
+
 PAGES = (
     "/inbox/",
     "/documents/",
@@ -39,7 +41,6 @@ def entries(page: Page, list_: str) -> list[str]:
     ]
 
 
-@pytest.mark.slow
 def test_the_chat_and_every_other_page_have_one_list_of_places_and_of_conversations(person: Any, visit: Any) -> None:
     alice = person("Alice", is_staff=True, is_superuser=True)
     alice.post("conversations", {})
@@ -56,7 +57,6 @@ def test_the_chat_and_every_other_page_have_one_list_of_places_and_of_conversati
     assert in_chat[0] == [str(place.title) for place in PLACES if place.shown is not Shown.BAR]
 
 
-@pytest.mark.slow
 def test_the_list_stands_where_the_chat_has_it_and_is_hidden_where_it_was_hidden_there(person: Any, visit: Any) -> None:
     alice = person()
     for title in ("Heat pumps", "Gas heating"):
@@ -91,7 +91,6 @@ def test_the_list_stands_where_the_chat_has_it_and_is_hidden_where_it_was_hidden
     expect(page.get_by_role("button", name="Hide the conversations")).to_be_visible()
 
 
-@pytest.mark.slow
 def test_every_title_begins_at_one_place(person: Any, visit: Any) -> None:
     alice = person("Alice", is_staff=True, is_superuser=True)
     page = visit(alice, viewport={"width": 1440, "height": 900}).new_page()
@@ -106,7 +105,6 @@ def test_every_title_begins_at_one_place(person: Any, visit: Any) -> None:
     assert len(set(places.values())) == 1, places
 
 
-@pytest.mark.slow
 def test_pages_outside_the_chat_have_two_widths_and_one_kind_of_tabs_and_of_empty_lists(
     person: Any, visit: Any
 ) -> None:

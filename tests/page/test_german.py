@@ -19,7 +19,7 @@ from tests.page.test_chat import answered, choose_chat
 from tests.page.waiting import make_rule, open_request
 from tests.scripted import Script
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.timeout(300), pytest.mark.slow]
 
 PAGES = (
     "/",

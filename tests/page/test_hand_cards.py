@@ -43,6 +43,7 @@ def shown(page: Page) -> str:
     return re.sub(r"\b\d+(\.\d+)? s\b", "", page.locator(".answer").last.inner_text())
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S134", "S139", "S177")
 def test_a_program_is_watched_while_it_runs_and_what_came_of_it_stands_below_the_answer(open_stage: Any) -> None:
     run = recorded.analysing(until_output=True)
@@ -90,6 +91,7 @@ def test_a_program_is_watched_while_it_runs_and_what_came_of_it_stands_below_the
     assert shown(later.page) == watched
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S139")
 def test_a_chart_is_a_table_and_files_to_save_and_follows_the_theme(open_stage: Any) -> None:
     stage: Stage = open_stage(over(recorded.analysed()), picture=PICTURE)
@@ -122,6 +124,7 @@ def test_a_chart_is_a_table_and_files_to_save_and_follows_the_theme(open_stage: 
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S139", "S140")
 def test_commands_the_browser_an_app_and_a_skill_are_shown_in_words(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(recorded.building()), picture=PICTURE)
@@ -203,6 +206,7 @@ def test_a_megabyte_of_output_does_not_hold_up_the_page(open_stage: Any) -> None
     assert 100_000 < drawn <= 150_000
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S144")
 def test_tokens_do_not_draw_programs_and_charts_anew(open_stage: Any) -> None:
     run = recorded.analysing()
@@ -253,6 +257,7 @@ def test_files_are_attached_to_the_next_question(open_stage: Any, tmp_path: Path
     assert [frame["attachment_ids"] for frame in stage.frames] == [[known]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", list(FORMS))
 def test_all_of_it_opened_fits_and_keeps_axes_rules(open_stage: Any, form: str) -> None:
     turns = (over(recorded.analysed()), Turn(recorded.building()))
@@ -270,6 +275,7 @@ def test_all_of_it_opened_fits_and_keeps_axes_rules(open_stage: Any, form: str) 
     assert axe_faults(page, iframes=False) == []
 
 
+@pytest.mark.slow
 def test_programs_and_charts_are_reached_by_keyboard(open_stage: Any) -> None:
     page = open_stage(over(recorded.analysed()), picture=PICTURE).page
     draw_all(page)

@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from tests.page.test_approvals import card, press
 from tests.scripted import Script
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")]
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="there is no bubblewrap")
 
 SALES = "month,north,south\nJan,980,850\nFeb,1010,905\nMar,1105,945\nApr,1190,1080\n"
 QUESTION = "Analyse this CSV and plot it"
@@ -84,6 +84,7 @@ def said_by(page: Page) -> str:
     return re.sub(r"\b\d+(\.\d+)? s\b", "", "\n".join(parts.all_inner_texts()))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S55", "S139", "S177", "S195", "B1", "B5")
 def test_a_csv_is_attached_analysed_after_a_yes_and_plotted_though_its_runner_is_killed(
     live_site: Any, sandboxes: None, killed_runners: None, person: Any, visit: Any, tmp_path: Path

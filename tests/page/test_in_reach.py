@@ -16,8 +16,6 @@ from tests.page.test_projects import begin_project
 from tests.page.waiting import open_request
 from tests.person import new_person
 
-pytestmark = pytest.mark.slow
-
 PHONE = FORMS["phone and dark"]
 # What is at the middle of the element, from its own edge to edge.
 IS_FREE = """(button) => {
@@ -29,6 +27,7 @@ IS_FREE = """(button) => {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B5")
 def test_nothing_lies_over_the_buttons_of_a_card_on_a_phone(open_stage: Any) -> None:
     request = asked.approval(asked.code_call())
@@ -57,6 +56,7 @@ def test_nothing_lies_over_the_buttons_of_a_card_on_a_phone(open_stage: Any) -> 
     assert approve["y"] < (deny.bounding_box() or {})["y"], "the yes has a line of its own"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B3")
 def test_no_bar_of_a_phone_lies_over_one_answer_to_many_nor_over_the_way_back(
     person: Any, visit: Any, live_site: Any
@@ -82,6 +82,7 @@ def test_no_bar_of_a_phone_lies_over_one_answer_to_many_nor_over_the_way_back(
     assert undo.evaluate(IS_FREE)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B3")
 def test_a_name_without_a_blank_makes_no_page_wider_than_its_window(live_site: Any, visit: Any) -> None:
     # Her address begins with it.
@@ -106,6 +107,7 @@ def test_a_card_does_not_say_twice_that_it_needs_a_yes(open_stage: Any) -> None:
     expect(page.locator(".approval")).not_to_contain_text("Asked because")
 
 
+@pytest.mark.slow
 def test_a_conversation_is_renamed_from_its_own_page_with_the_list_hidden(
     person: Any, visit: Any, live_site: Any
 ) -> None:
@@ -125,6 +127,7 @@ def test_a_conversation_is_renamed_from_its_own_page_with_the_list_hidden(
     expect(page.get_by_role("heading", level=1)).to_have_text("Second name")
 
 
+@pytest.mark.slow
 def test_a_menu_of_many_projects_stays_in_the_window_and_begins_another_at_its_head(person: Any, visit: Any) -> None:
     alice = person()
     page = visit(alice, **PHONE).new_page()
@@ -194,6 +197,7 @@ def test_a_budget_asks_for_a_person_or_a_group_only_where_it_is_for_one(person: 
     expect(page.get_by_label("Person")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_nothing_can_be_filtered_where_there_is_nothing(person: Any, visit: Any) -> None:
     page = visit(person()).new_page()
     for address in ("/inbox/", "/documents/"):
@@ -239,6 +243,7 @@ def test_examples_begin_with_the_first_on_a_phone_whatever_the_roster_brings(per
     assert box["x"] >= 0
 
 
+@pytest.mark.slow
 def test_a_check_box_stands_beside_its_words_on_a_phone(person: Any, visit: Any) -> None:
     page = visit(person(), **PHONE, locale="de-DE").new_page()
     lead = """(labels) => labels.map((label) => {
@@ -271,6 +276,7 @@ def test_a_check_box_stands_beside_its_words_on_a_phone(person: Any, visit: Any)
     assert all(is_beside and off <= 2 for is_beside, off, _ in found), found
 
 
+@pytest.mark.slow
 def test_a_list_of_runs_shows_what_they_cost(person: Any, visit: Any, live_site: Any) -> None:
     admin = person("Bob-with-a-name-that-is-rather-long", is_staff=True, is_superuser=True)
     live_site.until_ended(admin.ask("Hello"))
@@ -281,6 +287,7 @@ def test_a_list_of_runs_shows_what_they_cost(person: Any, visit: Any, live_site:
     assert page.locator("#changelist .results").evaluate("(box) => box.scrollWidth - box.clientWidth") <= 0
 
 
+@pytest.mark.slow
 def test_no_field_is_so_small_that_a_phone_enlarges_the_page(person: Any, visit: Any) -> None:
     watched = visit(person(), **PHONE, has_touch=True, is_mobile=True)
     page = watched.new_page()

@@ -12,8 +12,6 @@ from tests.page.waiting import join_group, open_request, policy
 from tests.pipeline.graphs import forking
 from tests.scripted import Script
 
-pytestmark = pytest.mark.slow
-
 
 def rows(page: Page) -> Locator:
     return page.locator(".inbox-row")
@@ -34,6 +32,7 @@ def statuses(site: Any, *ids: str) -> list[str]:
     return [by_id[one] for one in ids]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B3")
 def test_the_inbox_lists_the_oldest_first_and_a_card_decides(live_site: Any, person: Any, visit: Any) -> None:
     alice = person()
@@ -92,6 +91,7 @@ def test_the_next_request_is_offered_whatever_was_being_read_when_one_was_decide
     expect(rows(page)).to_have_count(2)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B3")
 def test_several_are_decided_at_once_with_keys_after_a_summary(live_site: Any, person: Any, visit: Any) -> None:
     alice = person()
@@ -121,6 +121,7 @@ def test_several_are_decided_at_once_with_keys_after_a_summary(live_site: Any, p
     assert statuses(live_site, *ids) == ["denied", "pending", "denied", "pending"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B3", "B4")
 def test_a_reviewer_sees_what_is_theirs_its_owner_sees_that_it_waits_and_charlie_sees_nothing(
     live_site: Any, person: Any, visit: Any
@@ -157,6 +158,7 @@ def test_a_reviewer_sees_what_is_theirs_its_owner_sees_that_it_waits_and_charlie
     expect(alices.locator(".history-list")).to_contain_text("Not to the press")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B3")
 def test_a_link_from_a_mail_asks_who_it_is_and_leads_back(live_site: Any, person: Any, visit: Any) -> None:
     alice = person()
@@ -176,6 +178,7 @@ def test_a_link_from_a_mail_asks_who_it_is_and_leads_back(live_site: Any, person
     assert run.endswith(f"/#request-{request_id}")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B3")
 def test_the_inbox_can_be_read_without_javascript_filtered_and_paged(live_site: Any, person: Any, visit: Any) -> None:
     alice = person()
@@ -224,6 +227,7 @@ def test_by_keyboard_a_filter_is_chosen_first_and_then_filtered_by(live_site: An
     page.wait_for_url("**/inbox/?*risk=&*")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "scheme"), [("wide", "light"), ("phone", "dark")])
 def test_the_inbox_fits_and_keeps_axes_rules(live_site: Any, person: Any, visit: Any, size: str, scheme: str) -> None:
     alice = person()
@@ -245,6 +249,7 @@ def test_the_inbox_fits_and_keeps_axes_rules(live_site: Any, person: Any, visit:
     assert faults == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B3")
 @pytest.mark.parametrize("place", ["/files/", "/inbox/", "/documents/", "/settings/webhooks/"])
 def test_the_frame_counts_what_waits_as_it_is_now_on_every_page(

@@ -8,7 +8,6 @@ from playwright.sync_api import Page, Route, expect
 from tests.page.conftest import Watched
 from tests.page.test_memories import memory, remember
 
-pytestmark = pytest.mark.slow
 QUESTION = "What did our three suppliers change in their terms this month?\nName the clauses."
 
 
@@ -24,6 +23,7 @@ def sign_out(watched: Watched) -> None:
     watched.context.clear_cookies(name="sessionid")
 
 
+@pytest.mark.slow
 def test_a_form_that_is_sent_after_its_session_was_over_is_filled_in_after_the_next_sign_in(
     person: Any, visit: Any
 ) -> None:
@@ -57,6 +57,7 @@ def test_a_form_that_is_sent_after_its_session_was_over_is_filled_in_after_the_n
     assert (watched.errors, watched.dialogs) == ([], [])
 
 
+@pytest.mark.slow
 def test_a_correction_that_was_sent_without_a_session_stands_where_it_was_written(
     live_site: Any, person: Any, visit: Any
 ) -> None:

@@ -4,6 +4,7 @@ import re
 import uuid
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from agents.engine import events as e
@@ -55,6 +56,7 @@ def test_who_reads_the_beginning_stays_there_when_another_question_is_asked(open
     assert place_of(page, "Question 1?") == before
 
 
+@pytest.mark.slow
 def test_who_reads_stays_there_when_the_first_of_two_waiting_questions_is_sent(open_stage: Any) -> None:
     run, ending = unfinished()
     turns = [Turn(plain(TALL), question="Question 1?", status="completed"), Turn(run, question="Question 2?")]
@@ -122,6 +124,7 @@ def test_an_approval_with_instructions_that_was_refused_keeps_words_and_focus(op
     expect(field).to_have_value("Shorter")
 
 
+@pytest.mark.slow
 def test_the_keys_of_a_card_still_work_when_its_answer_was_refused(open_stage: Any) -> None:
     request = asked.approval(asked.mail_call())
     run = asked.waiting_for(request)
@@ -153,6 +156,7 @@ def test_a_decision_that_was_refused_leaves_the_focus_in_its_card(open_stage: An
     expect(page.locator("[data-open-request]:focus-within")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_a_conversation_is_deleted_by_a_double_click_and_no_fault_is_told(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), status="completed"))
     page = stage.page

@@ -4,11 +4,14 @@ was asked for on it is asked for again.
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page
 
 from tests.page.recorded import plain
 from tests.page.stage import Stage, Turn
 from tests.page.test_chat_flows import unfinished
+
+pytestmark = pytest.mark.slow
 
 A_MINUTE_MS = 60_000  # how often browsers run the timers of a tab that has been out of sight for a while
 

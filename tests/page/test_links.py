@@ -161,6 +161,7 @@ def test_who_has_read_it_opens_or_copies_it(stage: Stage) -> None:
     expect(asked(page)).to_have_count(0)
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T10", "T12")
 @pytest.mark.spec("B24")
 def test_no_payload_gets_past_the_question_or_runs_in_it(
@@ -182,6 +183,7 @@ def test_no_payload_gets_past_the_question_or_runs_in_it(
     assert page.url == f"{static_site}/tests/page/render.html"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_the_question_fits_and_can_be_used_by_everybody(open_stage: Any, form: str, tmp_path: Path) -> None:
     options = {**FORMS[form], **({"has_touch": True} if "phone" in form else {})}
@@ -211,7 +213,6 @@ def test_in_the_run_view_it_asks_too(stage: Stage) -> None:
     expect(asked(page).locator("mark")).to_have_text([SECRET, CODED])
 
 
-@pytest.mark.slow
 @pytest.mark.threat("T12")
 def test_on_a_shared_page_every_link_but_the_sources_asks(live_site: Any, person: Any, visit: Any) -> None:
     alice = person()

@@ -16,8 +16,6 @@ from tests.page.test_approvals import faults_of
 from tests.page.test_chat import answered, ask, box, open_chat
 from tests.scripted import Script
 
-pytestmark = pytest.mark.slow
-
 SAID_AT = datetime(2026, 11, 20, 9, 0, tzinfo=UTC)
 NOTHING = json.dumps({"found": False, "memories": []})
 _MEMORY = """
@@ -77,6 +75,7 @@ def memory(page: Page, text: str) -> Any:
     return page.locator(f'[data-memory="{text}"]')
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B18", "S155", "S156")
 def test_what_is_known_is_shown_with_its_receipts_and_changed_without_javascript(
     live_site: Any, person: Any, visit: Any
@@ -166,6 +165,7 @@ def test_a_long_list_unfolds_and_what_is_sought_in_it_is_found(live_site: Any, p
     expect(shown).to_have_count(25)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_the_page_fits_and_keeps_axes_rules(form: str, live_site: Any, person: Any, visit: Any) -> None:
     alice = person()
@@ -182,6 +182,7 @@ def test_the_page_fits_and_keeps_axes_rules(form: str, live_site: Any, person: A
     assert faults + faults_of(page) == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B18")
 def test_the_chat_says_how_many_memories_it_used_and_what_it_learned_also_after_a_reload(
     live_site: Any, person: Any, visit: Any
@@ -207,6 +208,7 @@ def test_the_chat_says_how_many_memories_it_used_and_what_it_learned_also_after_
     expect(memory(page, "Engineer")).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_temporary_chat_says_so_is_in_no_list_and_remembers_nothing(
     form: str, live_site: Any, person: Any, visit: Any

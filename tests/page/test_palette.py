@@ -38,6 +38,7 @@ def option(page: Page) -> Any:
     return page.locator("[role=option][aria-selected=true]")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", list(FORMS))
 def test_commands_and_everything_are_found_by_keyboard_alone(open_stage: Any, form: str) -> None:
     stage: Stage = open_stage(Turn(plain(), status="completed"), answers={"/search/all": (200, FOUND)}, **FORMS[form])
@@ -96,6 +97,7 @@ def test_the_drawer_of_a_phone_is_closed_by_escape_and_gives_the_focus_back(open
 FRAMED = ("/inbox/", "/documents/", "/settings/", "/memory/", "/usage/", "/api/docs/")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_every_page_of_the_frame_has_the_commands_and_the_sheet_of_keys(form: str, person: Any, visit: Any) -> None:
     watched = visit(person(), reduced_motion="reduce", **FORMS[form])

@@ -149,6 +149,7 @@ def test_a_decision_is_made_with_one_click_and_stands_there_afterwards(open_stag
     expect(card(page)).to_have_count(0)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S97", "S112")
 def test_a_question_takes_words_and_the_focus_and_enter_sends_them(open_stage: Any) -> None:
     stage = waiting(open_stage, recorded.asking("input", "How many a day?"))
@@ -259,6 +260,7 @@ def test_a_plan_is_accepted_as_it_is(open_stage: Any) -> None:
     assert stage.posts[0][1] == {"request_id": recorded.agent_id("Shall I go on?"), "decision": "approved"}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B13")
 def test_a_plan_is_changed_before_it_runs(open_stage: Any) -> None:
     stage = review(open_stage)
@@ -290,6 +292,7 @@ def test_a_plan_is_changed_before_it_runs(open_stage: Any) -> None:
     assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('hyperagent.words'))") == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B13")
 @pytest.mark.parametrize("width", [1440, 390])
 def test_what_a_task_waits_for_is_chosen_by_keys_and_no_circle_is_offered(open_stage: Any, width: int) -> None:
@@ -346,6 +349,7 @@ def test_a_plan_is_not_sent_empty_and_can_be_rejected(open_stage: Any) -> None:
 # ── the box ──
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", ["ack", "steered"])
 def test_words_are_added_to_the_running_answer(open_stage: Any, answer: str) -> None:
     stage = open_stage(Turn(recorded.diamond_in_the_middle()))

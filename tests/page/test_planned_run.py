@@ -16,8 +16,6 @@ from tests.page.test_chat import answered, ask, box, faults_of, open_chat
 from tests.pipeline.graphs import CHAIN, DIAMOND, PARALLEL, QUESTION, SATISFIED, plan_text
 from tests.scripted import Script, ScriptedCall
 
-pytestmark = pytest.mark.slow
-
 ANSWER = "The board reads: all of it was found."
 
 
@@ -76,6 +74,7 @@ def card(page: Page) -> Locator:
     return page.locator(".request")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S11", "S12", "S28")
 def test_a_plan_is_a_checklist_while_it_runs_after_a_reload_in_a_second_tab_and_at_the_end(
     page: Page, live_site: Any
@@ -110,6 +109,7 @@ def test_a_plan_is_a_checklist_while_it_runs_after_a_reload_in_a_second_tab_and_
     assert faults_of(page) == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S94", "S95", "S106", "B15")
 def test_an_agent_that_is_stopped_on_the_page_does_not_stop_the_answer(page: Page, live_site: Any) -> None:
     know(live_site, PARALLEL, held=("alpha", "beta"))
@@ -129,6 +129,7 @@ def test_an_agent_that_is_stopped_on_the_page_does_not_stop_the_answer(page: Pag
     expect(page.locator(".activity-line")).to_contain_text("Plan · 1 of 1 done")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S93", "S100", "B15")
 def test_a_waiting_agent_gets_new_instructions_and_the_run_gets_more_words(page: Page, live_site: Any) -> None:
     know(live_site, {"alpha": (), "beta": ("alpha",)}, held=("alpha",))
@@ -161,6 +162,7 @@ def test_a_waiting_agent_gets_new_instructions_and_the_run_gets_more_words(page:
     assert not any("## Task\\nWork on beta now." in body for body in asked)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B13")
 def test_a_plan_that_is_shown_first_runs_as_the_person_changed_it(page: Page, live_site: Any) -> None:
     know(live_site, CHAIN)
@@ -200,6 +202,7 @@ def test_a_rejected_plan_does_nothing(page: Page, live_site: Any) -> None:
     assert not any("## Task" in call.last_user for call in live_site.model.calls)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S96", "S97")
 def test_a_question_back_is_answered_in_words_and_by_a_choice_and_can_be_declined(page: Page, live_site: Any) -> None:
     def lacks(question: str, *options: str) -> str:

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.page.conftest import FORMS
 from tests.page.test_approvals import faults_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.spec("B30")]
+pytestmark = pytest.mark.spec("B30")
 
 
 def begin_project(page: Page, name: str, instructions: str = "") -> None:
@@ -22,6 +22,7 @@ def begin_project(page: Page, name: str, instructions: str = "") -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
 
 
+@pytest.mark.slow
 def test_alice_begins_a_project_adds_bob_and_a_file_and_bob_reads_it(
     live_site: Any, person: Any, visit: Any, tmp_path: Path
 ) -> None:
@@ -81,6 +82,7 @@ def test_files_that_stay_outside_of_the_project_say_so_and_are_tried_again(perso
     expect(page.locator("#project-documents li")).to_have_count(2)
 
 
+@pytest.mark.slow
 def test_a_chat_that_begins_in_a_project_shows_it_and_is_listed_there(live_site: Any, person: Any, visit: Any) -> None:
     alice = person()
     watched = visit(alice)
@@ -118,6 +120,7 @@ def test_whoever_has_no_project_sees_nothing_of_them_in_the_chat(person: Any, vi
     expect(page.locator(".project-button")).to_have_count(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_the_pages_of_projects_and_connectors_fit_and_can_be_used_by_everybody(
     person: Any, visit: Any, form: str
@@ -153,6 +156,7 @@ def test_the_pages_of_projects_and_connectors_fit_and_can_be_used_by_everybody(
     assert watched.errors == []
 
 
+@pytest.mark.slow
 def test_a_connector_is_added_switched_off_and_deleted(person: Any, visit: Any) -> None:
     watched = visit(person())
     page = watched.new_page()

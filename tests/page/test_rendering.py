@@ -60,6 +60,7 @@ def faults_of(nodes: list[dict[str, Any]], origin: str) -> list[str]:
     return faults
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T10", "T12")
 def test_no_payload_runs_or_loads_or_brings_markup_of_its_own(page: Page, watched: Watched, static_site: str) -> None:
     faults = {}
@@ -75,6 +76,7 @@ def test_no_payload_runs_or_loads_or_brings_markup_of_its_own(page: Page, watche
     assert (watched.dialogs, watched.foreign, page.url) == ([], [], f"{static_site}/tests/page/render.html")
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T10", "T12")
 def test_no_payload_does_harm_half_written(page: Page, watched: Watched, static_site: str) -> None:
     faults = {}

@@ -9,8 +9,6 @@ from playwright.sync_api import expect
 from tests.page.test_approvals import faults_of
 from tests.page.waiting import make_rule
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.spec("B7")
 def test_a_rule_stands_in_its_own_words_until_its_owner_takes_it_back(live_site: Any, person: Any, visit: Any) -> None:
@@ -45,6 +43,7 @@ def test_a_rule_stands_in_its_own_words_until_its_owner_takes_it_back(live_site:
     assert found[0]["revoked_at"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_the_rules_fit_and_keep_axes_rules(live_site: Any, person: Any, visit: Any, width: int, scheme: str) -> None:
     alice = person()

@@ -42,6 +42,7 @@ def statuses(page: Page) -> list[str | None]:
     return [task.get_attribute("data-status") for task in panel(page).locator(".task-row").all()]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B9", "B10", "S144", "S145", "S147", "S148")
 def test_a_finished_run_is_replayed_event_by_event(open_stage: Any) -> None:
     run = recorded.finished()
@@ -75,6 +76,7 @@ def test_a_finished_run_is_replayed_event_by_event(open_stage: Any) -> None:
     expect(panel(page).locator(".lanes-now")).to_have_count(0)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S148")
 def test_the_graph_is_walked_by_arrows_and_leads_to_the_agent(open_stage: Any) -> None:
     page = open_stage(Turn(recorded.diamond_in_the_middle())).page
@@ -99,6 +101,7 @@ def test_the_graph_is_walked_by_arrows_and_leads_to_the_agent(open_stage: Any) -
     expect(agent.get_by_role("button", name="Stop", exact=True)).to_be_visible()
 
 
+@pytest.mark.slow
 def test_steps_are_found_by_words_agent_and_kind(open_stage: Any) -> None:
     page = open_stage(Turn(recorded.finished(), status="completed")).page
     open_run(page)
@@ -117,6 +120,7 @@ def test_steps_are_found_by_words_agent_and_kind(open_stage: Any) -> None:
     expect(panel(page).get_by_role("status").last).to_contain_text("1 of")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B10")
 def test_of_a_long_result_the_beginning_is_told_and_the_whole_is_read_where_somebody_wants_it(open_stage: Any) -> None:
     run = recorded.diamond_in_the_middle()
@@ -144,6 +148,7 @@ def test_of_a_long_result_the_beginning_is_told_and_the_whole_is_read_where_some
     expect(step.get_by_text("Only the beginning is shown.")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_all_that_was_made_is_in_one_place(open_stage: Any) -> None:
     page = open_stage(Turn(recorded_hands.analysed(), status="completed"), picture=b"").page
     open_run(page)
@@ -202,6 +207,7 @@ def test_a_live_run_follows_its_end_unless_somebody_looks_back(in_run: Stage) ->
     expect(panel(page).locator(".task-row[data-step=check]")).to_have_attribute("data-status", "completed")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", list(FORMS))
 def test_every_part_fits_and_keeps_axes_rules(open_stage: Any, form: str) -> None:
     stage = open_stage(Turn(recorded.finished(), status="completed"), **FORMS[form])
@@ -226,6 +232,7 @@ def test_every_part_fits_and_keeps_axes_rules(open_stage: Any, form: str) -> Non
     expect(page.locator(".activity-open")).to_be_focused()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B24")
 @pytest.mark.threat("T10")
 def test_whatever_a_run_says_is_text(open_stage: Any) -> None:
@@ -250,6 +257,7 @@ def test_whatever_a_run_says_is_text(open_stage: Any) -> None:
         assert name == "Outputs" or "<img" in panel(page).inner_text().lower()
 
 
+@pytest.mark.slow
 def test_of_a_run_of_many_events_only_what_is_seen_is_drawn(open_stage: Any) -> None:
     run = Recorded()
     names = [f"worker {number}" for number in range(8)]
@@ -289,6 +297,7 @@ def test_of_a_run_whose_log_is_kept_no_longer_the_view_says_so_and_asks_no_more(
     expect(said.get_by_role("button")).to_have_count(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1920, 1024, 390, 320])
 def test_the_graph_and_its_buttons_lie_within_the_panel(open_stage: Any, width: int) -> None:
     page = open_stage(Turn(recorded.finished(), status="completed"), viewport={"width": width, "height": 844}).page

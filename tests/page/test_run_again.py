@@ -12,8 +12,6 @@ from tests.page.test_planned_run import ANSWER, choose
 from tests.pipeline.graphs import DIAMOND, QUESTION, SATISFIED, plan_text
 from tests.scripted import Script
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def page(person: Any, visit: Any, live_site: Any) -> Page:
@@ -57,6 +55,7 @@ def run_id(page: Page) -> str:
     return page.url.partition("?run=")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B14", "B15", "B10")
 def test_a_run_is_begun_again_from_its_failed_agent_and_gone_another_way_from_a_step(
     page: Page, live_site: Any

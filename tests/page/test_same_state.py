@@ -16,6 +16,8 @@ from tests.page.conftest import FORMS
 from tests.page.files import ROOT
 from tests.scripted import Script
 
+pytestmark = pytest.mark.slow
+
 HISTORIES = 250
 ANSWER = "\n\n".join(f"Paragraph {number} says something that takes a while to write." for number in range(1, 25))
 SHOWN = "() => document.querySelector('article.answer .prose')?.innerText ?? ''"
@@ -39,7 +41,6 @@ def test_whatever_happens_to_tabs_and_lines_the_pages_state_is_the_apis() -> Non
     assert told["histories"] > HISTORIES
 
 
-@pytest.mark.slow
 @pytest.mark.spec("B9", "B10")
 def test_two_tabs_and_a_phone_show_the_same_answer_through_a_reload_and_a_cut_line(
     live_site: Any, person: Any, visit: Any

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, Route, expect
 from tests.page.conftest import FORMS
 from tests.page.test_approvals import SETTLE, faults_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.spec("B29")]
+pytestmark = pytest.mark.spec("B29")
 TABLE = "| Month | Ships |\n|---|---|\n| May | 12 |\n"
 
 
@@ -48,6 +48,7 @@ def look(page: Page, name: str, pictures: Path) -> list[str]:
     return faults
 
 
+@pytest.mark.slow
 def test_what_is_typed_is_found_at_once_and_leads_to_the_message(live_site: Any, person: Any, visit: Any) -> None:
     alice = person()
     conversation_id, reply_id = a_turn(alice, live_site, "Where do seabirds nest?")
@@ -85,6 +86,7 @@ def test_what_is_typed_is_found_at_once_and_leads_to_the_message(live_site: Any,
     assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
 
 
+@pytest.mark.slow
 def test_a_conversation_is_shared_read_gone_on_with_and_revoked(live_site: Any, person: Any, visit: Any) -> None:
     alice, bob = person(), person("Bob")
     conversation_id, _ = a_turn(alice, live_site, f"Tell me of ships\n\n**bold** [own](/files/) <b>x</b>\n\n{TABLE}")
@@ -132,6 +134,7 @@ def test_a_conversation_is_shared_read_gone_on_with_and_revoked(live_site: Any, 
         assert (one.errors, one.foreign, one.dialogs) == ([], [], [])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_the_pages_of_search_and_of_a_link_fit_and_can_be_used_by_everybody(
     live_site: Any, person: Any, visit: Any, form: str, tmp_path: Path

@@ -48,6 +48,7 @@ def tainted() -> Json:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S207", "B5")
 @pytest.mark.threat("T11", "T16", "T20")
 @pytest.mark.parametrize("size", sorted(SIZES))

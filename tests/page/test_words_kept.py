@@ -3,6 +3,7 @@
 import uuid
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.page.recorded import plain
@@ -126,6 +127,7 @@ def test_a_fault_of_one_conversation_is_not_told_in_the_next(open_stage: Any) ->
     expect(box(page)).to_have_value("In years, please")
 
 
+@pytest.mark.slow
 def test_what_one_tab_sent_does_not_stay_in_the_box_of_another(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), status="completed"))
     page = stage.page

@@ -30,6 +30,7 @@ LINES = (
 CALLS = len(LINES)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1", "B19")
 @pytest.mark.parametrize("death", Death)
 async def test_a_checked_turn_killed_at_any_of_its_records_is_checked_the_same_and_asks_nothing_twice(

@@ -273,6 +273,7 @@ class TestChecklist:
         assert checklist(scripted_server, "epsilon") == ["xalpha", "xbeta", "xgamma", "xdelta", " epsilon"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1", "S29", "S56", "S63")
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("death", Death)

@@ -15,6 +15,8 @@ from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
 from tests.shown import shown
 
+pytestmark = pytest.mark.slow
+
 ANSWER = "The board reads: all of it was found."
 TURN = {"question": QUESTION, "history": [{"role": "user", "content": "Hello"}], "mode": "", "options": {}}
 # As often as needed: which of them were asked for is counted.

@@ -445,6 +445,7 @@ async def test_files_that_came_with_a_handoff_are_gone_from_the_sandbox_when_its
     assert sandbox.files == {}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S48", "B1")
 @pytest.mark.parametrize("death", Death)
 async def test_killed_at_any_record_the_files_of_a_handoff_are_put_and_cleared_away_once(

@@ -476,6 +476,7 @@ async def test_the_same_call_after_instructions_needs_no_second_yes(alice: Any, 
     assert await Request.objects.filter(execution_id=id_).acount() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S127", "S128", "S129", "S130")
 @pytest.mark.parametrize(
     ("line", "marks"),

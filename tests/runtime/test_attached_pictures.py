@@ -76,6 +76,7 @@ def looks_at(picture: str, **more: Any) -> Script:
     return Script(tool_calls=[ScriptedCall(name="analyze_image", arguments=arguments)], **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("question", QUESTIONS)
 async def test_a_picture_that_was_uploaded_is_looked_at_without_any_mode_being_chosen(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners, providers: Providers, question: str

@@ -252,6 +252,7 @@ async def test_nobody_has_a_budget_and_nothing_is_asked_or_held(alice: Any, hous
     assert await sync_to_async(Purse.objects.count)() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1", "B11")
 async def test_a_runner_killed_in_mid_call_leaves_nothing_reserved_and_nothing_counted_twice(
     alice: Any, scripted_server: ScriptedServer, make_runner: Any
@@ -296,6 +297,7 @@ async def test_a_runner_killed_in_mid_call_leaves_nothing_reserved_and_nothing_c
     assert 4 * 500 <= now.used_tokens <= 100_000
 
 
+@pytest.mark.slow
 async def test_what_is_to_be_tidied_up_stays_to_be_done_where_the_database_goes_away_meanwhile(
     alice: Any, houses: Any
 ) -> None:

@@ -31,7 +31,6 @@ class Outbox:
         return Effect("post", {"text": text}, perform)
 
 
-@pytest.mark.slow
 @pytest.mark.spec("B1")
 async def test_f26_runs_that_wait_for_approval_survive_a_rolling_deploy_and_repeat_no_effect(
     alice: Any, echo_server: ScriptedServer, make_runner: Runners
@@ -73,6 +72,7 @@ async def test_f26_runs_that_wait_for_approval_survive_a_rolling_deploy_and_repe
         assert cuts or run.answer == "approved", "who goes on with other code says so"
 
 
+@pytest.mark.slow
 async def test_f26_a_run_that_a_newer_version_began_with_a_setting_more_goes_on_under_an_older_one(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:

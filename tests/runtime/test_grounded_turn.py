@@ -299,6 +299,7 @@ async def test_a_document_that_cannot_be_had_is_refused_without_the_name_that_ot
         assert "Obey" not in refused.value.message
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S164")
 async def test_a_model_describes_a_document_once_by_a_run_that_no_list_shows(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners, monkeypatch: pytest.MonkeyPatch

@@ -4,6 +4,8 @@ that is seldom, and a run may have read a book."""
 import gc
 from typing import Any
 
+import pytest
+
 from agents.engine.tree import Tree
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import DrivenRun
@@ -20,6 +22,7 @@ def held() -> list[str]:
     return [type(one).__name__ for one in gc.get_objects() if type(one) in OF_A_RUN]
 
 
+@pytest.mark.slow
 async def test_of_runs_that_were_answered_nothing_is_left(
     alice: Any, echo_server: ScriptedServer, make_runner: Runners
 ) -> None:

@@ -35,7 +35,6 @@ from tests.scripted.script import Script, ScriptedCall
 from tests.scripted.server import ScriptedServer
 from tests.tools.doubles import FakeMailbox, FakeWeb, fake_providers
 
-pytestmark = pytest.mark.slow
 ONCE = {"LLM_ATTEMPTS": "1"}
 NO_MORE = "No tools can be called any more"
 HONEST = Script(match=NO_MORE, text="I could not look it up, so this is from memory.")
@@ -195,6 +194,7 @@ async def test_a_model_that_answers_nothing_in_the_last_round_leaves_what_was_fo
 # --- too much, and what cannot be stored
 
 
+@pytest.mark.slow
 async def test_an_answer_of_two_megabytes_is_stored_and_shown_whole(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -288,6 +288,7 @@ READERS = [names_in, code_in, plan_by_patterns, partial(check, count=3), classif
 READERS += [partial(sentences_of, sources=2), a_table_in, a_value_in, a_passage_in, rules_in]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("text", ["x", "a.", "/", " ", "\n", "`", "```x", "```x\n", "a@", "[1]", "[1 "])
 def test_long_text_without_an_end_is_read_in_one_go(read: Callable[[str], Any], text: str) -> None:

@@ -19,7 +19,6 @@ from tests.scripted.script import Script, ScriptedCall
 from tests.scripted.server import ScriptedServer
 from tests.tools.doubles import fake_providers
 
-pytestmark = pytest.mark.slow
 TASK = {"task_description": "Look into it"}
 NEVER = json.dumps({"satisfied": False, "feedback": "It is too short.", "redo": []})
 

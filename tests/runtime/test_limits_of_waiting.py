@@ -26,7 +26,6 @@ from tests.scripted.script import Script, ScriptedCall
 from tests.scripted.server import ScriptedServer
 from tests.tools.doubles import fake_providers
 
-pytestmark = pytest.mark.slow
 BIDI = "\u202eevil\u2066 \u0000 "
 NEVER = json.dumps({"satisfied": False, "feedback": "It is too short.", "redo": []})
 

@@ -22,7 +22,6 @@ from tests.scripted.server import ScriptedServer
 from tests.shown import shown
 from tests.tools.doubles import FakeWeb, fake_providers
 
-pytestmark = pytest.mark.slow
 ANSWER = "The board reads: all of it was found."
 ORDER = offered("order", Risk.WRITE, requires_approval=False)
 ORDERED = ScriptedCall(name="mcp_shop_order", arguments=json.dumps({"what": "tea"}))
@@ -65,6 +64,7 @@ async def test_agents_that_can_run_in_parallel_do(
     assert scripted_server.most_at_once >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B16", "S107")
 async def test_a_cancelled_plan_stops_the_models_of_all_its_agents_within_two_seconds(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners

@@ -26,7 +26,6 @@ from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
 from tests.tools.doubles import fake_providers
 
-pytestmark = pytest.mark.slow
 PLAN = Script(match=QUESTION, text=plan_text(PARALLEL))
 FOUND = [Script(match=f"Work on {name} now.", text=f"Found {name}.") for name in (*PARALLEL, "gamma")]
 MISSING = Script(match=QUESTION, text=json.dumps({"satisfied": False, "feedback": "gamma is missing", "redo": []}))

@@ -93,6 +93,7 @@ ASKED: dict[str, tuple[Callable[[Execution], Any], tuple[partitions.Log, ...]]] 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("asked", ASKED)
 def test_what_is_asked_of_a_run_reads_its_month_only(alice: Any, asked: str) -> None:

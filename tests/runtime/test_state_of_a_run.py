@@ -24,7 +24,6 @@ HANDOFF = json.dumps({"task_description": "Write the poem about rain", "context"
 ASSIGNMENT = json.dumps({"writing_type": "poem", "tone": "calm", "audience": "a friend", "words": 40, "missing": []})
 
 
-@pytest.mark.slow
 @pytest.mark.spec("S6", "S19", "S50", "S51", "S52", "S54", "S65", "S66")
 async def test_a_run_with_a_handoff_keeps_who_was_chosen_who_handed_over_and_what_was_shared(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
@@ -69,7 +68,6 @@ async def test_a_run_with_a_handoff_keeps_who_was_chosen_who_handed_over_and_wha
     assert '"k"' not in stored, "the provider's key"
 
 
-@pytest.mark.slow
 @pytest.mark.spec("S50", "S52", "S53")
 async def test_a_run_keeps_why_it_was_routed_so_and_each_round_of_its_agent_with_all_that_the_model_was_told(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
@@ -116,7 +114,6 @@ class Overheard(FakeWeb):
         return await super().search(about, query, **how)
 
 
-@pytest.mark.slow
 @pytest.mark.spec("S69")
 async def test_whose_run_it_is_reaches_every_agent_every_subagent_and_every_tool(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners

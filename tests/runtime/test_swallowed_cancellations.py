@@ -14,7 +14,7 @@ from agents.runtime.connecting import lent
 from agents.runtime.context import AgentContext
 from tests.runtime.driving import Runners, database_dsn, ended, events, start, until
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
 # More turns of the loop than a pool takes to hand a connection over.
 TURNS = 40
 

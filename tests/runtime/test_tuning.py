@@ -158,6 +158,7 @@ async def test_a_chosen_model_whose_provider_is_gone_is_told_in_words(
     assert "'openai' is no configured model provider" in run.error_message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retries", [0, 1])
 async def test_time_limit_and_retries_are_the_chosen_ones(
     retries: int, alice: Any, scripted_server: ScriptedServer, make_runner: Runners

@@ -190,6 +190,7 @@ async def test_cancel_in_mid_answer_stops_the_model_and_keeps_what_was_said(
     assert (again.status, again.last_seq) == ("cancelled", run.last_seq)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B16")
 async def test_a_cancel_while_nobody_drives_the_run_keeps_what_was_said(
     alice: Any, echo_server: ScriptedServer, make_runner: Runners

@@ -26,6 +26,7 @@ async def begun_before(run: Execution, *, of: Any) -> int:
     return await Execution.objects.filter(user=of, started_at__range=while_it_waited).acount()
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T30")
 async def test_a_question_begins_with_the_next_place_however_many_another_person_has_asked(
     alice: Any, bob: Any, echo_server: ScriptedServer, make_runner: Runners

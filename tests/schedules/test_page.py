@@ -30,6 +30,7 @@ SEND = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B27")
 @pytest.mark.django_db
 @pytest.mark.parametrize(
@@ -64,6 +65,7 @@ def test_what_is_picked_is_made_and_stands_in_the_form_again(
     assert words in page.get("/schedules/").content.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("typed", "field", "said"),

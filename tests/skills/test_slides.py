@@ -222,7 +222,6 @@ class TestFile:
         assert labels.position == XL_LABEL_POSITION.OUTSIDE_END
         assert str(labels.font.color.rgb) == THEMES[DECK.theme].text
 
-    @pytest.mark.slow
     @pytest.mark.skipif(shutil.which("soffice") is None, reason="there is no LibreOffice on this machine")
     def test_an_office_program_opens_it_and_shows_what_was_asked_for(self, finished: Made, tmp_path: Path) -> None:
         (tmp_path / "deck.pptx").write_bytes(finished.file)

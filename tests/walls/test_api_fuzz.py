@@ -37,7 +37,7 @@ from tests.walls.fuzzed import furnish
 
 __all__ = ["_web", "echo_server", "make_runner", "web"]
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200)]
+pytestmark = pytest.mark.timeout(7200)
 
 Operation = APIOperation[Any, Any, Any, Any]
 Case = AnyCase[Any]
@@ -183,6 +183,7 @@ def _people(alice: Any, bob: Any, charlie: Any) -> list[Caller]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T34", "T28")
 async def test_the_api_fails_at_nothing_and_answers_as_it_is_described(
     web: Any, alice: Any, bob: Any, charlie: Any, echo_server: ScriptedServer, make_runner: Runners

@@ -36,6 +36,7 @@ def is_refused(browser: Browser, method: str, url: str, way: str) -> bool:
     return told.status in (401, 403, 404, 405, 415) or (told.kind == "login" and url.startswith("/admin/"))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B4")
 @pytest.mark.threat("T13")
 def test_a_foreign_page_does_nothing_in_alices_browser(alice: Any) -> None:
@@ -57,6 +58,7 @@ def test_a_foreign_page_does_nothing_in_alices_browser(alice: Any) -> None:
     assert everything_stored() == before
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T13", "T06")
 def test_a_foreign_page_does_nothing_in_an_administrators_browser(alice: Any) -> None:
     rows = Rows("words", owner=alice)
@@ -95,6 +97,7 @@ def test_a_foreign_page_signs_nobody_in_or_up_or_out(alice: Any) -> None:
     assert User.objects.count() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T13", "T18")
 def test_nothing_is_done_by_looking(alice: Any) -> None:
     """A link or a picture elsewhere can make any browser GET: what changes something is another method."""

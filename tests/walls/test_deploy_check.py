@@ -50,6 +50,7 @@ def settings_there() -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_djangos_check_of_a_deployment_finds_nothing() -> None:
     done = manage("check", "--deploy", "--fail-level", "WARNING")
 

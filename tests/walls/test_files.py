@@ -19,6 +19,7 @@ PARTS: Final = ({"Range": "bytes=0-3"}, {"If-None-Match": "*"})
 BYTES: Final = ("/file", "/image", ".jpg", "/export", "/previews/", "<path:path>")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B4")
 @pytest.mark.threat("T04", "T01")
 def test_neither_head_nor_a_range_tells_anything_of_what_is_not_ones_own(alice: Any, charlie: Any) -> None:

@@ -109,6 +109,7 @@ def inline_of(response: Any) -> list[str]:
     return [*(set(scripts) - set(ours)), *re.findall(r"<[a-z][^>]*\son[a-z]+=", text)]
 
 
+@pytest.mark.slow
 def test_every_address_has_all_headers_for_its_owner_for_an_administrator_and_for_nobody(
     in_threads: None, alice: Any, client_of: Callable[[Any], Client]
 ) -> None:
@@ -165,6 +166,7 @@ async def test_files_of_the_page_are_nobody_elses_either() -> None:
 # ── files that people gave ──
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T27")
 @pytest.mark.parametrize("name", sorted(HOSTILE))
 def test_a_hostile_file_is_saved_and_never_run(in_threads: None, alice: Any, api_of: Any, name: str) -> None:

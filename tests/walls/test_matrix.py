@@ -152,6 +152,7 @@ def _is_page_of_a_table(route: str) -> bool:
     return top == "admin" and has_table and "/".join(rest[2:]) in usual
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B4")
 @pytest.mark.threat("T01", "T04", "T06")
 @pytest.mark.parametrize(

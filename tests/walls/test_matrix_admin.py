@@ -61,6 +61,7 @@ def is_as_it_should_be(who: str, told: Outcome, may: frozenset[str], *, is_row: 
     return told.kind == ("403" if who in ROLES else "login")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B4", "S210")
 @pytest.mark.threat("T01", "T06")
 def test_each_page_of_each_table_opens_for_whom_the_table_says_and_shows_what_it_says(
@@ -101,6 +102,7 @@ def test_each_page_of_each_table_opens_for_whom_the_table_says_and_shows_what_it
     assert SHOWN["auditor"] - seen["auditor"] == set(), "in tests/walls/access.py, and on no page"
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T06")
 def test_what_stands_in_no_list_cannot_be_guessed_by_filters_in_an_address(rows: OwnWords, admin_user: Any) -> None:
     browser = Browser(admin_user)

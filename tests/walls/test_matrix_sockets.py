@@ -166,6 +166,7 @@ def change_password(alice: Any, client: Client) -> None:
     accounts.change_password(alice, "an entirely different sentence", by=alice)
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T02", "T25")
 @pytest.mark.parametrize("end", [log_out, deactivate, change_password])
 async def test_no_word_of_a_session_that_has_ended_does_anything(alice: Any, end: Any) -> None:

@@ -39,6 +39,7 @@ TOP: Final = 10
 ROOT: Final = Path(__file__).parent.parent.parent
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.spec("B20")
 @pytest.mark.threat("T03")

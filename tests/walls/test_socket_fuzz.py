@@ -197,6 +197,7 @@ def furnished(alice: Any) -> dict[str, str]:
     return {name: str(one) for name, one in ids.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T02", "T34")
 async def test_no_frame_makes_a_socket_fail(alice: Any, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)

@@ -255,6 +255,7 @@ def sent(name: str, content: bytes) -> dict[str, Any]:
     return {"data": body, "content_type": "multipart/form-data; boundary=B"}
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T11", "T27")
 @pytest.mark.filterwarnings("ignore:StreamingHttpResponse must consume")
 def test_a_hostile_name_of_a_file_is_a_name_and_nothing_else(

@@ -148,6 +148,7 @@ async def test_a_failed_search_does_not_cost_the_page_that_the_person_named(
     assert [source.url for source in output.metadata.sources] == [url]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("in_threads")
 @pytest.mark.spec("S180", "S181", "S31")

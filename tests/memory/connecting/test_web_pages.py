@@ -128,6 +128,7 @@ def test_a_page_whose_marks_say_nothing_is_compared_by_what_it_says(alice: Any, 
     assert Document.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_a_changed_page_takes_the_place_of_the_former_one_once_it_is_read(alice: Any, web: Web) -> None:
     web.pages["/"] = article("The harbour is open again, as the town said on Monday.")
     connector = look_again(page(alice, web.url))
@@ -208,6 +209,7 @@ def test_a_site_whose_robots_txt_cannot_be_read_is_not_read_at_all(alice: Any, w
     assert web.paths() == ["/robots.txt"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["euc_jp", "koi8-r", "utf-8"])
 def test_a_page_is_read_in_the_encoding_that_its_site_names(alice: Any, web: Web, encoding: str) -> None:
     words = "東京の会議は延期された。" if encoding == "euc_jp" else "Собрание в Москве перенесено."
@@ -436,6 +438,7 @@ def test_a_look_that_lost_its_lease_writes_nothing(alice: Any, web: Web) -> None
     assert connector.looked_at is None
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_look_that_is_asked_for_during_another_comes_after_it(alice: Any, web: Web) -> None:
     connector = page(alice, f"{web.url}/a")

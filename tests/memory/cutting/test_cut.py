@@ -49,6 +49,7 @@ def document_text(pages: list[Page]) -> str:
     return "\n\n".join(page.text for page in pages)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(some_pages(), COUNTS)
 def test_each_character_lies_in_one_piece(pages: list[Page], count: Count) -> None:

@@ -50,6 +50,7 @@ def reference(text: str) -> list[list[float]]:
         start += 254 - 32
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S167")
 def test_the_local_model_equals_a_straightforward_computation() -> None:
     model = LocalModel()

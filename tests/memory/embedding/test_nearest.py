@@ -75,6 +75,7 @@ def _one(db: None) -> None:
     chosen.choose("one")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_one")
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 10**6))

@@ -16,7 +16,7 @@ from memory.models import Chunk, Document, DocumentVector, Memory, Vector
 from tests.house.waiting import until
 from tests.memory.embedding.driving import Embedders, document_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.timeout(300)
 SENTENCE = "The turbine of plant {} was serviced in May and its bearings were replaced by the crew of station {}. "
 
 
@@ -48,6 +48,7 @@ def woken(document: Document) -> Document:
     return document
 
 
+@pytest.mark.slow
 def test_a_document_gets_its_vectors_and_a_question_finds_them(embedders: Embedders, alice: Any) -> None:
     embedders.start()
 
@@ -68,6 +69,7 @@ def test_a_document_gets_its_vectors_and_a_question_finds_them(embedders: Embedd
     assert embedders.stop(0) == 0
 
 
+@pytest.mark.slow
 def test_one_that_is_killed_in_the_middle_is_continued_and_nothing_is_double(embedders: Embedders, alice: Any) -> None:
     embedders.start()
     document = woken(document_of(alice, texts(60)))
@@ -88,6 +90,7 @@ _END = """
 """
 
 
+@pytest.mark.slow
 def test_one_waits_for_a_database_that_can_only_be_read(embedders: Embedders, alice: Any) -> None:
     embedders.start(HYPERAGENT_NAME="reads")
     name = connection.ops.quote_name(connection.settings_dict["NAME"])
@@ -106,6 +109,7 @@ def test_one_waits_for_a_database_that_can_only_be_read(embedders: Embedders, al
     assert embedders.lives(0)
 
 
+@pytest.mark.slow
 def test_two_share_the_work_and_nothing_is_double(embedders: Embedders, alice: Any, bob: Any) -> None:
     documents = [document_of(alice, texts(40, sentences=6)), document_of(bob, texts(20))]
     embedders.start(is_ready=False)
@@ -117,6 +121,7 @@ def test_two_share_the_work_and_nothing_is_double(embedders: Embedders, alice: A
         assert document.chunks_embedded == document.total_chunks
 
 
+@pytest.mark.slow
 def test_a_document_that_is_deleted_meanwhile_leaves_nothing(embedders: Embedders, alice: Any) -> None:
     embedders.start()
     gone, stays = document_of(alice, texts(60)), document_of(alice, texts(2), filename="b.txt")
@@ -133,6 +138,7 @@ def test_a_document_that_is_deleted_meanwhile_leaves_nothing(embedders: Embedder
     assert embedders.lives(0)
 
 
+@pytest.mark.slow
 def test_what_is_cut_anew_meanwhile_has_vectors_of_the_new_pieces_only(embedders: Embedders, alice: Any) -> None:
     embedders.start()
     document = woken(document_of(alice, texts(40)))
@@ -197,6 +203,7 @@ def test_one_that_was_killed_while_it_seemed_to_live_is_not_waited_for_twice(emb
     client_of_asking().delete(ASKED, ALIVE)
 
 
+@pytest.mark.slow
 def test_garbage_in_redis_stops_neither_side(embedders: Embedders) -> None:
     embedders.start()
     until(embedder_lives, what="the sign of life")
@@ -215,6 +222,7 @@ def test_garbage_in_redis_stops_neither_side(embedders: Embedders) -> None:
     assert embedders.lives(0)
 
 
+@pytest.mark.slow
 def test_its_memory_stays_far_under_the_limit(embedders: Embedders, alice: Any) -> None:
     number = embedders.start(by=subprocess.Popen)
     document = woken(document_of(alice, texts(8, sentences=40)))

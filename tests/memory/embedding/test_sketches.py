@@ -87,6 +87,7 @@ def scans_of_all() -> int:
         return int(cursor.fetchone()[0])
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("_few_are_many")
 def test_by_sketches_the_same_is_found_without_reading_all_and_a_stranger_still_finds_nothing(
@@ -230,6 +231,7 @@ def test_a_document_that_gets_another_vector_or_loses_what_was_read_of_it_has_no
     assert again.pk not in sketched_documents()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("_few_are_many")
 def test_sketches_go_with_the_vectors_with_the_model_and_with_the_account(alice: Any, bob: Any) -> None:

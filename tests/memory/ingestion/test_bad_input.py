@@ -24,6 +24,7 @@ from tests.memory.ingestion.looking import rows_left
 from tests.memory.ingestion.making import broken_docx, pdf_of
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("content", "name", "said"),

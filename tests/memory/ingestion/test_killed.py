@@ -171,6 +171,7 @@ def test_a_document_of_which_the_file_is_gone_says_so(alice: Any, media: Path) -
     assert (document.status, document.reason) == (DocumentStatus.FAILED, driver.GONE)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("end", [documents.delete, documents.cancel])
 def test_a_document_that_is_taken_away_in_the_middle_leaves_nothing(

@@ -53,6 +53,7 @@ def test_what_is_read_again_has_the_date_that_it_says_now(alice: Any) -> None:
     assert (document.status, document.date) == (DocumentStatus.EMBEDDING, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", range(5), ids=["begun", "read", "learned from", "cut", "finished"])
 def test_a_title_that_somebody_gives_while_it_is_read_stays_and_is_what_it_is_found_by(alice: Any, after: int) -> None:
     document = uploaded(alice, "<title>Yearly figures</title><h1>Sales</h1><p>We sold anvils.</p>", filename="a.html")

@@ -17,7 +17,7 @@ from tests.house.waiting import until
 from tests.memory.giving import uploaded
 from tests.memory.ingestion.making import broken_docx, pdf_of
 
-pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 MEMORY_MB = 700
 WORDS = "revenue anvil rocket coyote quarter board river engine letter garden winter signal".split()  # noqa: SIM905
@@ -46,6 +46,7 @@ def until_over(*documents: Document, timeout_s: float = 240) -> None:
     until(lambda: {state_of(one) for one in documents} <= over, what="the documents", timeout_s=timeout_s)
 
 
+@pytest.mark.slow
 def test_a_pdf_of_100_pages_is_found_soon_after_its_upload(api_of: Any, alice: Any, jobs: psutil.Process) -> None:
     warm = uploaded(alice, pdf_of([page(1)]), filename="warm.pdf")
     until_over(warm)
@@ -82,6 +83,7 @@ def test_hostile_files_end_as_failed_and_the_worker_lives_on(alice: Any, jobs: p
     assert highest < MEMORY_MB
 
 
+@pytest.mark.slow
 def test_a_document_is_read_though_the_process_that_read_it_was_killed(alice: Any, jobs: psutil.Process) -> None:
     document = uploaded(alice, pdf_of([page(number) for number in range(1, 401)]), filename="long.pdf")
     until(lambda: bool(_parsers(jobs)), what="that it is read")
@@ -100,6 +102,7 @@ def test_a_document_is_read_though_the_process_that_read_it_was_killed(alice: An
     assert document.chunks.count() == document.total_chunks
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_long_document_is_left_at_once_by_a_cluster_that_stops_and_the_next_one_goes_on(
     alice: Any, jobs: psutil.Process

@@ -22,10 +22,10 @@ from tests.memory.ingestion.looking import rows_left
 from tests.memory.reading import making
 
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.django_db(transaction=True),
     pytest.mark.threat("T27"),
     pytest.mark.timeout(900),
+    pytest.mark.slow,
 ]
 
 MEMORY_MB = 700

@@ -184,6 +184,7 @@ class World:
         return self.chance.choice(mine) if mine else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_everybody_sees_what_is_theirs_to_see_whatever_is_done_and_charlie_nothing(
     seed: int, alice: Any, bob: Any, charlie: Any

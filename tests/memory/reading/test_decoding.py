@@ -54,6 +54,7 @@ def test_a_letter_that_was_cut_in_two_makes_no_other_text_of_the_rest() -> None:
     assert decoded("Größe: 5 m²".encode()[:-1]) == "Größe: 5 m\ufffd"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", ['<meta charset="windows-1251">', '<?xml version="1.0" encoding="windows-1251"?>'])
 def test_a_web_page_is_in_the_encoding_that_it_says(tmp_path: Path, said: str) -> None:
     path = tmp_path / "page.html"

@@ -319,6 +319,7 @@ TYPES, RELATIONS = "[Content_Types].xml", "word/_rels/document.xml.rels"
 OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "name", "plain", "kind"),
     [
@@ -527,6 +528,7 @@ def test_a_long_csv_has_its_header_on_each_page(tmp_path: Path) -> None:
     assert sum(len(page.text.split("\n")) - 1 for page in pages) == 5_000
 
 
+@pytest.mark.slow
 def test_markdown_keeps_its_blocks_and_tells_its_title_and_date(tmp_path: Path) -> None:
     path = tmp_path / "notes.md"
     path.write_text(
@@ -544,6 +546,7 @@ def test_markdown_keeps_its_blocks_and_tells_its_title_and_date(tmp_path: Path) 
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_web_page_is_what_it_says_and_not_what_stands_around_it(tmp_path: Path) -> None:
     path = tmp_path / "page.txt"
     said = "Tea is dear this year because the harvest was bad. " * 6
@@ -562,6 +565,7 @@ def test_a_web_page_is_what_it_says_and_not_what_stands_around_it(tmp_path: Path
     assert not any(word in page.text for word in ("alert", "Imprint", "<"))
 
 
+@pytest.mark.slow
 def test_a_web_page_of_tables_keeps_them_as_tables(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     months = "".join(f"<tr><td>Month {number}</td><td>{number * 100}</td></tr>" for number in range(1, 13))
@@ -727,6 +731,7 @@ def test_cells_of_a_mail_in_html_stay_apart(tmp_path: Path) -> None:
     assert page.text.endswith("Kind Price\n\nTea 7")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [making.docx_of, making.pptx_of])
 def test_reading_goes_on_where_another_one_ended(tmp_path: Path, make: making.Maker) -> None:
     path = tmp_path / "file"
@@ -736,6 +741,7 @@ def test_reading_goes_on_where_another_one_ended(tmp_path: Path, make: making.Ma
     assert read_all(path, first_page=2)[1] == whole[1:]
 
 
+@pytest.mark.slow
 def test_reading_a_pdf_goes_on_where_another_one_ended(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(making.pdf([[("Title", 18, True), *BODY, f"Page {number}"] for number in range(40)]))

@@ -98,6 +98,7 @@ def test_a_word_document_with_broken_xml(tmp_path: Path) -> None:
         assert refused(path).code == "broken"
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T27")
 @pytest.mark.parametrize(
     ("name", "member"), [("docx", "word/document.xml"), ("pptx", "ppt/presentation.xml"), ("xlsx", "xl/workbook.xml")]
@@ -146,6 +147,7 @@ def test_a_bomb_whose_directory_lies(tmp_path: Path) -> None:
     assert refused(path).code in ("broken", "too_big")
 
 
+@pytest.mark.slow
 def test_a_zip_that_only_looks_like_a_document(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     with zipfile.ZipFile(path, "w") as made:

@@ -32,6 +32,7 @@ def test_each_export_is_in_the_audit_log(alice: Any, api_of: Callable[..., Any],
     assert logged.count() == 2
 
 
+@pytest.mark.slow
 def test_an_export_has_all_however_many_they_are(alice: Any, api_of: Callable[..., Any]) -> None:
     Memory.objects.bulk_create(
         Memory(user=alice, kind=MemoryKind.FACT, text=f"Fact {number}", origin_key=str(number))

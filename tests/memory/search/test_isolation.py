@@ -74,6 +74,7 @@ class World:
         document.delete()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B20")
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.threat("T03")

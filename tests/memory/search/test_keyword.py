@@ -30,6 +30,7 @@ def scored(user: Any, query: str, **scope: Any) -> dict[int, float]:
     return {hit.chunk_key: hit.score for hit in found.hits}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S171")
 @pytest.mark.parametrize("seed", range(6))
 def test_sql_gives_the_scores_of_the_book(alice: Any, bob: Any, seed: int) -> None:

@@ -32,6 +32,7 @@ def text_of(browser: Client, address: str) -> str:
     return answer.content.decode()
 
 
+@pytest.mark.slow
 def test_a_folder_shows_its_folders_and_files_at_a_fixed_cost(alice: Any, places: Places, client_of: Browse) -> None:
     browser, here = client_of(alice), places["project"]
     files.write(alice.pk, here, "a/b/c.txt", b"x")
@@ -54,6 +55,7 @@ def test_a_folder_shows_its_folders_and_files_at_a_fixed_cost(alice: Any, places
     assert "Nothing is in this folder" in text_of(browser, page_url(here, "none/"))
 
 
+@pytest.mark.slow
 def test_names_are_found_whatever_letters_they_have_and_on_every_page(
     alice: Any, places: Places, client_of: Browse
 ) -> None:

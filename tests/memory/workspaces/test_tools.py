@@ -34,7 +34,7 @@ from tests.tools.doubles import FakeWorkspace
 from tests.tools.driving import ToolCase, case_of, seen
 
 __all__ = ["in_threads", "make_runner", "scripted_server"]
-pytestmark = [pytest.mark.usefixtures("in_threads")]
+pytestmark = pytest.mark.usefixtures("in_threads")
 GATEWAY = Gateway(Providers(workspace=OwnFiles()))
 Program = Callable[[AgentContext], Awaitable[Any]]
 
@@ -132,6 +132,7 @@ async def test_scopes_lead_to_the_conversation_its_project_and_the_user_and_to_n
         place_of(About(UUID(int=1)), "user")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1", "B2")
 @pytest.mark.parametrize("death", list(Death))
 async def test_files_that_were_being_changed_when_the_runner_died_are_changed_once(
@@ -247,7 +248,6 @@ def test_lines_of_another_system_are_replaced_as_well_and_stay_what_they_are() -
         replaced("ü a".encode("latin-1"), "a", "b", path="a")
 
 
-@pytest.mark.slow
 @pytest.mark.spec("S62", "S81")
 async def test_a_plan_stands_as_a_checklist_among_the_files_and_is_ticked_off(
     alice: Any, places: Places, scripted_server: ScriptedServer, make_runner: Runners
@@ -270,7 +270,6 @@ async def test_a_plan_stands_as_a_checklist_among_the_files_and_is_ticked_off(
     assert not [event for event in await events(run.id) if event["type"] == "workspace_update"]
 
 
-@pytest.mark.slow
 @pytest.mark.spec("S81")
 async def test_in_a_real_run_the_chat_agent_keeps_an_answer_as_a_file(
     alice: Any, charlie: Any, places: Places, scripted_server: ScriptedServer, make_runner: Runners, media: Path

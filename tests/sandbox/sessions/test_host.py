@@ -155,6 +155,7 @@ async def test_a_preview_speaks_with_what_listens_in_the_box(hosting: Any, peopl
         await box.connect(port)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [10, 5_000_000], ids=["all of it sent", "more than the app takes"])
 async def test_who_leaves_a_preview_of_an_app_that_never_answers_leaves_no_connection_to_it(
     hosting: Any, people: Any, size: int

@@ -25,7 +25,7 @@ from tests.sandbox.sessions.working import needs_walls, sleepers
 from tests.scripted.fixtures import scripted_server
 
 __all__ = ["make_runner", "scripted_server"]
-pytestmark = [needs_walls, pytest.mark.slow]
+pytestmark = [needs_walls]
 
 SPEC = AgentSpec(
     name="code",
@@ -114,6 +114,7 @@ async def _printed(id_: Any) -> Any:
     await until(begun, timeout_s=60)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S139", "S177", "F23")
 @pytest.mark.threat("T19")
 async def test_a_program_is_streamed_cancelled_and_outlived_by_its_run(

@@ -116,6 +116,7 @@ async def test_what_people_deleted_or_renamed_is_not_there_for_the_next_program_
     assert await _workspace(alice) == {"new.txt": b"one"}
 
 
+@pytest.mark.slow
 async def test_what_a_program_removed_is_in_the_workspace_no_more_but_in_its_bin(working: Any) -> None:
     alice = await working("alice")
     for path in ("old/a.csv", "old/b.csv", "kept.txt", ".hyperagent/todo.md", "linked.txt"):
@@ -276,6 +277,7 @@ async def test_what_people_change_in_the_workspace_is_what_the_next_program_read
     assert await _workspace(bob) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S81")
 async def test_files_of_the_person_are_used_by_programs_once_they_were_copied_into_the_conversation(
     working: Any, tmp_path: Path
@@ -598,6 +600,7 @@ async def test_in_a_run_that_has_read_others_no_other_spelling_of_a_name_replace
     assert "were not replaced" in run.note
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T16")
 async def test_a_file_of_the_sandbox_is_replaced_by_the_path_that_was_asked_about_and_by_no_other_way(
     working: Any,

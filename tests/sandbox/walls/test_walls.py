@@ -341,6 +341,7 @@ async def test_only_its_doors_lead_out_of_a_box(opened: Callable[..., Any], tmp_
     door.close()
 
 
+@pytest.mark.slow
 async def test_a_flood_leaves_the_parent_as_it_was_and_twenty_boxes_live_at_once(opened: Callable[..., Any]) -> None:
     parent = psutil.Process()
     boxes = await asyncio.gather(*(opened() for _ in range(20)))
