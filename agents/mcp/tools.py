@@ -6,8 +6,7 @@ from typing import Any, Final
 from agents.mcp.arguments import arguments_by
 from agents.mcp.definitions import Risk
 from agents.mcp.values import Offered
-from agents.tools import previews
-from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, Tool, unknown_once_touched
+from agents.tools.tool import ANY_AGENT, Call, Reply, Tool, ToOthers, unknown_once_touched
 from hyperagent.lib.tool_labels import in_words
 
 TIMEOUT_S: Final = 120.0
@@ -40,12 +39,9 @@ def _made(as_json: str) -> Tool:
         requires_approval=offered.requires_approval,
         irreversible=offered.risk is Risk.IRREVERSIBLE,
         timeout_s=TIMEOUT_S,
-        needs=(),
         probe=unknown_once_touched if offered.risk is not Risk.READ else None,
-        composite=False,
         untrusted=True,
-        preview=previews.plain,
-        sends=Sends.OTHERS,
+        sends=ToOthers(),
         host=offered.host,
         label=f"{offered.title} ({offered.server})" if offered.title else in_words(offered.called),
     )

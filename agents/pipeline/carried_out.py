@@ -53,4 +53,4 @@ def _carried_out(run: DrivenRun, agent_id: UUID) -> list[str]:
         for key, effect in run.loaded.effects.items()
         if (key in found or effect.agent_id in agents) and effect.status in _HAPPENED
     }
-    return sorted(name for name in names if name not in tools() or not tools()[name].own_files)
+    return sorted(name for name in names if name not in tools() or tools()[name].own_files is None)

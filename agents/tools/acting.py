@@ -10,7 +10,7 @@ from uuid import UUID
 
 from agents.runtime.context import AgentContext
 from agents.tools.taint import is_known, taint_of, texts_of
-from agents.tools.tool import Sends, Tool, ToolError
+from agents.tools.tool import Sends, ToAddress, Tool, ToolError, ToOthers
 from hitl.policy import Acts
 from hyperagent.lib.outside.addresses import BadAddress, canonical
 from hyperagent.lib.outside.egress import egress
@@ -27,9 +27,9 @@ async def acts_of(context: AgentContext, tool: Tool, arguments: Mapping[str, Any
     if _shares(tool, arguments):
         return Acts.SHARES
     if tool.effect == "write" or tool.irreversible:
-        if not tool.own_files or tool.irreversible or await _replaces(context, tool, arguments):
-            return Acts.CHANGES if tool.sends is not Sends.OTHERS or tool.host else Acts.SENDS
-    elif tool.replaces is not None and await _replaces(context, tool, arguments):
+        if tool.own_files is None or tool.irreversible or await _replaces(context, tool, arguments):
+            return Acts.CHANGES if not isinstance(tool.sends, ToOthers) or tool.host else Acts.SENDS
+    elif tool.own_files is not None and await _replaces(context, tool, arguments):
         return Acts.CHANGES
     return Acts.SENDS if _sends(context, tool, arguments) else Acts.NOTHING
 
@@ -77,12 +77,12 @@ def _sends(context: AgentContext, tool: Tool, arguments: Mapping[str, Any]) -> b
     match tool.sends:
         case None | Sends.NOWHERE | Sends.SERVICE:
             return False
-        case Sends.OTHERS if tool.says_nothing is not None and tool.says_nothing(arguments):
+        case ToOthers(unless) if unless is not None and unless(arguments):
             return False
-        case Sends.OTHERS:
+        case ToOthers():
             # What only reads may ask those whom an administrator trusts; nobody else learns of it.
             return not (tool.effect == "read" and tool.host and egress().trusts(tool.host))
-        case Sends.ADDRESS:
+        case ToAddress():
             return carries_out(context, tool, arguments) and not _is_trusted(tool, arguments)
         case Sends.NETWORK:
             return _has_network(context)
@@ -104,7 +104,7 @@ def _has_network(context: AgentContext) -> bool:
 async def _replaces(context: AgentContext, tool: Tool, arguments: Mapping[str, Any]) -> bool:
     """Whether it would take the place of a file that another than this run wrote. So where that cannot be told."""
     door = context.run.tools
-    if door is None or tool.replaces is None:
+    if door is None:
         return True
     run = context.run
     workspace = door.provider("workspace")
@@ -126,7 +126,7 @@ def _shares(tool: Tool, arguments: Mapping[str, Any]) -> bool:
 def _places(tool: Tool, arguments: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """None where the arguments name none that there can be: the call itself says so."""
     try:
-        return tool.replaces(dict(arguments)) if tool.replaces is not None else ()
+        return tool.own_files.replaces(dict(arguments)) if tool.own_files is not None else ()
     except ToolError:
         return ()
 

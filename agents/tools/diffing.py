@@ -17,17 +17,17 @@ async def diff_of(context: AgentContext, tool: Tool, arguments: Mapping[str, Any
 
     Reads the workspace, so whoever asks records what it gives.
     """
-    door, becomes = context.run.tools, tool.becomes
-    if door is None or becomes is None or tool.replaces is None:
+    door, files = context.run.tools, tool.own_files
+    if door is None or files is None or files.becomes is None:
         return None
-    ((scope, path),) = tool.replaces(dict(arguments))
+    ((scope, path),) = files.replaces(dict(arguments))
     try:
         before, is_there = await _read(context, door.provider("workspace"), scope=scope, path=path)
     except Exception:
         # A table of the arguments says all that there is: no reason not to ask.
         log.exception("tool.diff_failed", tool=tool.name)
         return None
-    return previews.diff(path, becomes(arguments, before), is_there=is_there)
+    return previews.diff(path, files.becomes(arguments, before), is_there=is_there)
 
 
 async def _read(context: AgentContext, workspace: Any, *, scope: str, path: str) -> tuple[str | None, bool]:

@@ -311,7 +311,8 @@ def _attempt(position: Path, name: str, outcome: "Carried | Refusal") -> Attempt
 def is_planned(tool: Tool, task: AgentInput | None) -> bool:
     """What changes the world is done only where the task was given it: people were shown the plan by these names. Files
     of the user's own workspace are not meant: a skill or a script leaves some, and what they were before is kept."""
-    return tool.effect == "read" or tool.own_files or task is None or not task.tools or tool.name in task.tools
+    is_in_plan = task is None or not task.tools or tool.name in task.tools
+    return is_in_plan or tool.effect == "read" or tool.own_files is not None
 
 
 def is_in_its_mode(tool: Tool, task: AgentInput | None) -> bool:

@@ -3,7 +3,7 @@
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -25,7 +25,20 @@ from hyperagent.lib.llm.types import ToolSpec
 if TYPE_CHECKING:
     from agents.tools.providers import Providers
 
-__all__ = ["ANY_AGENT", "BadTool", "Call", "Reply", "Sends", "Tool", "ToolError", "tool"]
+__all__ = [
+    "ANY_AGENT",
+    "BadTool",
+    "Call",
+    "OwnFiles",
+    "Reply",
+    "Sends",
+    "ToAddress",
+    "ToOthers",
+    "Tool",
+    "ToolError",
+    "composite",
+    "tool",
+]
 
 ANY_AGENT: Final = ("*",)
 """For `agents=`: whoever has it among the tools of its spec."""
@@ -42,6 +55,16 @@ Becomes = Callable[[Mapping[str, Any], str | None], Change]
 """From a call's arguments and the text that its file has, None if it has none that can be shown, to what it changes."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnFiles:
+    """Files of the user's own workspace, of which older versions are kept: a call that changes them can be taken back.
+    Tools that only read say so, too, if they leave files behind."""
+
+    replaces: Places
+    becomes: Becomes | None = None
+    """What it makes of the text of the one file that `replaces` names; people who are asked see that."""
+
+
 class Sends(StrEnum):
     """Where what a call says may come to. Beyond what it says, a call tells its own provider what it needs anyway."""
 
@@ -49,12 +72,22 @@ class Sends(StrEnum):
     """It stays within the installation, or goes to the person's own accounts."""
     SERVICE = "service"
     """To a service that an administrator chose, such as a search engine or a model's provider."""
-    ADDRESS = "address"
-    """To the address that the call names: whoever has it reads whatever the address was made of."""
     NETWORK = "network"
     """Wherever a program sends it, if its box has a network."""
-    OTHERS = "others"
-    """To others."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToAddress:
+    """It goes to the address that this argument names: whoever has it reads whatever the address was made of."""
+
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToOthers:
+    """It goes to others. `unless`: which calls tell them nothing but that there was one."""
+
+    unless: Silent | None = None
 
 
 class ToolError(Exception):
@@ -114,41 +147,71 @@ class Reply:
     use: ModelUse | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool, whole and checked. `tool` below says what the fields mean."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """What its author says of any tool."""
+
+    agents: tuple[str, ...]
+    """Who may call it, or ANY_AGENT."""
+    name: str = ""
+    """Left out where it is the function's."""
+    label: str = ""
+    """What people call it, in a literal `gettext_noop("Run a program")`, which `agents.tools.labels` reads without
+    loading the tool. Without, it is called by its name in words."""
+    needs: tuple[str, ...] = ()
+    """Providers that must be there."""
+    only_in: str = ""
+    """The execution mode without which it is not callable."""
+    requires_approval: bool = False
+    """Whether a person is asked first."""
+    irreversible: bool = False
+    """Whether no standing rule may answer for them."""
+    preview: Preview = previews.plain
+    """How people see a call that they are asked about (`agents.tools.previews`)."""
+    sends: Sends | ToAddress | ToOthers | None = None
+    """Where what a call says may come to; to be said wherever a provider reaches further than the installation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredCall(Declared):
+    """What is said besides of a tool each of whose calls is one recorded act: of all but composites."""
+
+    effect: Literal["read", "write"] = "read"
+    """What changes the world is a "write", and goes into the ledger."""
+    probe: Function | None = None
+    """`(call, **arguments)`: whether an effect that was interrupted happened; None if it cannot tell."""
+    own_files: OwnFiles | None = None
+    """Those that it changes or leaves behind. An effect that says so changes nothing else."""
+    settle: Function | None = None
+    """`(call, **arguments)`: gives arguments that take the place of the call's own before anybody is asked about it,
+    such as the hash of a file that it names: what is approved is then exactly what is done."""
+    untrusted: bool = False
+    """The result was written by others, and models get it marked as such."""
+    timeout_s: float = 60
+    """For one call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool(DeclaredCall):
+    """A tool, whole and checked: what its author says of it, and what its function says of itself."""
 
     name: str
     description: str
     function: Function
     arguments: type[BaseModel]
-    agents: tuple[str, ...]
-    effect: Literal["read", "write"]
-    requires_approval: bool
-    irreversible: bool
-    timeout_s: float
-    needs: tuple[str, ...]
-    probe: Function | None
-    composite: bool
-    untrusted: bool
-    preview: Preview
-    settle: Function | None = None
-    only_in: str = ""
-    own_files: bool = False
-    sends: Sends | None = None
-    address: str = ""
-    says_nothing: Silent | None = None
-    replaces: Places | None = None
-    becomes: Becomes | None = None
+    composite: bool = False
     host: str = ""
     """Of the connected server that has it, where that is at an address."""
-    label: str = ""
-    """What people call it, in English; empty where its name in words does."""
 
     @property
     def changes_the_world(self) -> bool:
         """What a kill switch stops."""
         return self.effect == "write" or self.requires_approval or self.irreversible
+
+    @property
+    def address(self) -> str:
+        """The argument that names the address to which it sends what a call says; empty where none does."""
+        return self.sends.argument if isinstance(self.sends, ToAddress) else ""
 
     def is_for(self, agent: str) -> bool:
         return self.agents == ANY_AGENT or agent in self.agents
@@ -156,6 +219,58 @@ class Tool:
     def spec(self) -> ToolSpec:
         """What a model is told of it; the same one each time, for all runs."""
         return _spec(self.name, self.description, self.arguments)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class tool(DeclaredCall):  # noqa: N801 - reads as what it is at its place, a decorator
+    """Makes a tool of an async function `(call: Call, …)`; its docstring and texts are what the model reads. Raises
+    BadTool for what is not whole."""
+
+    def __call__(self, function: Function) -> Tool:
+        made = _made(self, function, first=Call)
+        if self.effect not in ("read", "write"):
+            raise BadTool(f"tool '{made.name}': effect='{self.effect}' means nothing; say 'read' or 'write'")
+        if self.effect == "read" and self.probe is not None:
+            raise BadTool(f"tool '{made.name}' only reads: there is nothing that a probe could look for")
+        return made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class composite(Declared):  # noqa: N801 - as above
+    """Makes a tool of an async function `(context: AgentContext, …)`. Its inner steps are recorded, not the call: they
+    are the effects, and their results the text of others. It has no time limit, for it may wait for people."""
+
+    def __call__(self, function: Function) -> Tool:
+        return _made(self, function, first=AgentContext)
+
+
+def _made(said: Declared, function: Function, *, first: type) -> Tool:
+    name = said.name or function.__name__
+    _check(name, said, function)
+    made = Tool(
+        **{**{one.name: getattr(said, one.name) for one in fields(said)}, "name": name},
+        description=inspect.cleandoc(inspect.getdoc(function) or ""),
+        function=function,
+        arguments=arguments_of(function, name=name, first=first),
+        composite=first is AgentContext,
+    )
+    if made.address and made.address not in made.arguments.model_fields:
+        raise BadTool(f"tool '{name}' has no argument '{made.address}', to which it says that it sends")
+    return made
+
+
+def _check(name: str, said: Declared, function: Function) -> None:
+    if name.startswith(CONNECTED):
+        raise BadTool(f"tool '{name}': names that begin with {CONNECTED} are those of connected servers")
+    if not _NAME.match(name):
+        raise BadTool(f"tool '{name}': a name is small letters, digits and _, two to 63 of them")
+    for field, given in (("agents", said.agents), ("needs", said.needs)):
+        if not isinstance(given, tuple):
+            raise BadTool(f"tool '{name}': {field} has to be a tuple: ({given!r},) with a comma")
+    if not inspect.iscoroutinefunction(function):
+        raise BadTool(f"tool '{name}' must be an async function")
+    if not inspect.getdoc(function):
+        raise BadTool(f"tool '{name}' has no docstring; models choose a tool by it")
 
 
 async def unknown_once_touched(call: Call, **_: Any) -> bool | None:
@@ -167,104 +282,3 @@ async def unknown_once_touched(call: Call, **_: Any) -> bool | None:
 @lru_cache(_KEPT)
 def _spec(name: str, description: str, arguments: type[BaseModel]) -> ToolSpec:
     return ToolSpec(name=name, description=description, parameters=parameters_of(arguments))
-
-
-def tool(
-    *,
-    agents: tuple[str, ...],
-    label: str = "",
-    effect: Literal["read", "write"] = "read",
-    requires_approval: bool = False,
-    irreversible: bool = False,
-    timeout_s: float = 60,
-    needs: tuple[str, ...] = (),
-    probe: Function | None = None,
-    composite: bool = False,
-    untrusted: bool = False,
-    preview: Preview = previews.plain,
-    settle: Function | None = None,
-    only_in: str = "",
-    own_files: bool = False,
-    sends: Sends | None = None,
-    address: str = "",
-    says_nothing: Silent | None = None,
-    replaces: Places | None = None,
-    becomes: Becomes | None = None,
-    name: str = "",
-) -> Callable[[Function], Tool]:
-    """Makes a tool of an async function `(call: Call, …)`; its docstring and texts are what the model reads.
-
-    `label`: what people call it, in a literal `gettext_noop("Run a program")`, which `agents.tools.labels` reads
-    without loading the tool. Without, it is called by its name in words.
-    `agents`: who may call it, or ANY_AGENT.  `effect`: "write" if it changes the world; it then goes into the ledger.
-    `requires_approval`, `irreversible`: whether a person is asked first; whether no standing rule may answer for them.
-    `timeout_s`: for one call; not for composites, which may wait for people.  `needs`: providers that must be there.
-    `probe(call, **arguments)`: whether an effect that was interrupted happened; None if it cannot tell.
-    `composite`: the function gets the AgentContext instead, and its inner steps are recorded, not the call.
-    `untrusted`: the result was written by others, and models get it marked as such.
-    `settle(call, **arguments)`: gives arguments that take the place of the call's own before anybody is asked about
-    it, such as the hash of a file that it names: what is approved is then exactly what is done.
-    `only_in`: the execution mode without which it is not callable.
-    `own_files`: what it changes are files of the user's own workspace, of which older versions are kept; which ones,
-    `replaces(arguments)` says. It is of use to tools that only read, too, if they leave files behind.
-    `sends`: where what a call says may come to; to be said wherever a provider reaches further than the installation.
-    `address`: the argument that names it, where that is an address.
-    `says_nothing(arguments)`: which calls tell the others, to whom it sends, nothing but that there was one.
-    `preview(arguments)`: how people see a call that they are asked about (`agents.tools.previews`).
-    `becomes(arguments, before)`: what it makes of the text of the one file that `replaces` names; people see that.
-    Raises BadTool for what is not whole.
-    """
-
-    def decorate(function: Function) -> Tool:
-        called = name or function.__name__
-        if called.startswith(CONNECTED):
-            raise BadTool(f"tool '{called}': names that begin with {CONNECTED} are those of connected servers")
-        if not _NAME.match(called):
-            raise BadTool(f"tool '{called}': a name is small letters, digits and _, two to 63 of them")
-        if effect not in ("read", "write"):
-            raise BadTool(f"tool '{called}': effect='{effect}' means nothing; say 'read' or 'write'")
-        for field, given in (("agents", agents), ("needs", needs)):
-            if not isinstance(given, tuple):
-                raise BadTool(f"tool '{called}': {field} has to be a tuple: ({given!r},) with a comma")
-        if not inspect.iscoroutinefunction(function):
-            raise BadTool(f"tool '{called}' must be an async function")
-        if not inspect.getdoc(function):
-            raise BadTool(f"tool '{called}' has no docstring; models choose a tool by it")
-        if (own_files or becomes is not None) and replaces is None:
-            raise BadTool(f"tool '{called}' changes the user's files: say by replaces= which ones a call would replace")
-        if (sends is Sends.ADDRESS) != bool(address):
-            raise BadTool(f"tool '{called}': sends=Sends.ADDRESS and address= go together; name the argument")
-        if effect == "read" and probe is not None:
-            raise BadTool(f"tool '{called}' only reads: there is nothing that a probe could look for")
-        if composite and (effect == "write" or untrusted):
-            raise BadTool(f"tool '{called}' is composite: its inner calls are effects and untrusted, not itself")
-        arguments = arguments_of(function, name=called, first=AgentContext if composite else Call)
-        if address and address not in arguments.model_fields:
-            raise BadTool(f"tool '{called}' has no argument '{address}', which address= names")
-        return Tool(
-            name=called,
-            description=inspect.cleandoc(inspect.getdoc(function) or ""),
-            function=function,
-            arguments=arguments,
-            agents=agents,
-            effect=effect,
-            requires_approval=requires_approval,
-            irreversible=irreversible,
-            timeout_s=timeout_s,
-            needs=needs,
-            probe=probe,
-            composite=composite,
-            untrusted=untrusted,
-            preview=preview,
-            settle=settle,
-            only_in=only_in,
-            own_files=own_files,
-            sends=sends,
-            address=address,
-            says_nothing=says_nothing,
-            replaces=replaces,
-            becomes=becomes,
-            label=label,
-        )
-
-    return decorate

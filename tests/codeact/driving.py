@@ -26,7 +26,7 @@ from agents.sandbox.host.gateway_door import GatewayDoor
 from agents.tools.checks import Checks
 from agents.tools.gateway import CHECKS, Gateway
 from agents.tools.registry import tools
-from agents.tools.tool import ANY_AGENT, Call, Reply, Tool, tool
+from agents.tools.tool import ANY_AGENT, Call, OwnFiles, Reply, Tool, composite, tool
 from agents.tools.values import CodeRun
 from tests.doubles.lookups import MemoryLookups
 from tests.doubles.memory_journal import Death
@@ -153,7 +153,7 @@ AT_ONCE = Waits(resting_s=0.05, settling_s=0.1)
 def script_tool(scripts: ProcessScripts, *, waits: Waits, limits: Limits | None, allowed: tuple[str, ...]) -> Tool:
     """The product's tool, less patient, and with more that it may call."""
 
-    @tool(agents=("code", "data", "chat"), requires_approval=True, composite=True, only_in="codeact", name=SCRIPT_TOOL)
+    @composite(agents=("code", "data", "chat"), requires_approval=True, only_in="codeact", name=SCRIPT_TOOL)
     async def execute_script(context: AgentContext, code: str) -> Reply:
         """Runs a script."""
         may = (*callable_from_scripts(context.agent.name), *allowed)
@@ -184,8 +184,7 @@ class Notes:
             agents=ANY_AGENT,
             effect="write",
             requires_approval=asks,
-            own_files=not asks,
-            replaces=lambda _: (),
+            own_files=None if asks else OwnFiles(replaces=lambda _: ()),
             probe=was_written,
             name=name,
         )

@@ -25,7 +25,7 @@ from agents.tools.gateway import CHECKS, Gateway
 from agents.tools.providers import REACHING_PROVIDERS
 from agents.tools.registry import tools as all_tools
 from agents.tools.taint import ASKED_BY_AN_AGENT, MOST_TOLD, Taint, addresses_in, joined, same_address, taint_from
-from agents.tools.tool import ANY_AGENT, Call, Sends, ToolError, tool
+from agents.tools.tool import ANY_AGENT, Call, Sends, ToolError, composite, tool
 from agents.tools.tool import Reply as ToolResult
 from agents.tools.untrusted import marked_untrusted
 from agents.tools.values import MailMessage, OutgoingMail
@@ -116,10 +116,10 @@ LEAVES_FILES = {"sandbox_file", "generate_image"}
 """They only read, and leave files behind."""
 
 
-def test_every_effect_either_is_on_own_files_that_it_names_or_counts_as_a_change() -> None:
-    own = {one.name for one in all_tools().values() if one.own_files}
+def test_of_the_tools_that_only_read_these_alone_leave_files_behind() -> None:
+    on_files = {one.name: one.effect for one in all_tools().values() if one.own_files is not None}
 
-    assert own == {one.name for one in all_tools().values() if one.replaces is not None} - LEAVES_FILES
+    assert {name for name, effect in on_files.items() if effect == "read"} == LEAVES_FILES
 
 
 EXAMPLES: dict[str, tuple[str, Json]] = {
@@ -157,7 +157,7 @@ def acting() -> list[str]:
     return [
         one.name
         for one in all_tools().values()
-        if one.effect == "write" or one.irreversible or one.replaces is not None or one.sends not in quiet
+        if one.effect == "write" or one.irreversible or one.own_files is not None or one.sends not in quiet
     ]
 
 
@@ -822,7 +822,7 @@ async def test_a_script_that_was_allowed_beforehand_gets_its_effects_asked_about
 
 @pytest.mark.threat("T16", "T19")
 async def test_a_tool_that_is_made_of_others_such_as_a_skill_is_no_way_around_it() -> None:
-    @tool(agents=ANY_AGENT, composite=True)
+    @composite(agents=ANY_AGENT)
     async def helps(context: AgentContext) -> ToolResult:
         """Makes a call of its own, as skills do."""
         reply = await context.tool("write_file", WRITES_OVER[1])

@@ -21,7 +21,7 @@ from agents.tools.checks import Checks, Request
 from agents.tools.gateway import CHECKS, Gateway
 from agents.tools.registry import load, whole
 from agents.tools.registry import tools as all_tools
-from agents.tools.tool import ANY_AGENT, Call, Reply, Tool, ToolError, tool
+from agents.tools.tool import ANY_AGENT, Call, Reply, Tool, ToolError, composite, tool
 from hitl.conditions import Condition
 from hitl.kinds import ApproverKind, Op, PolicyAction, RuleEffect, RuleScope
 from hitl.policy import Approvers, PolicyFacts, RuleFacts
@@ -210,7 +210,7 @@ async def test_toggling_the_flag_of_a_tool_is_all_that_it_takes() -> None:
 
 
 DISCOVERED = '''"""A tool as somebody adds it."""
-from agents.tools.tool import ANY_AGENT, Call, tool
+from agents.tools.tool import ANY_AGENT, Call, composite, tool
 
 @tool(agents=ANY_AGENT, requires_approval={flag})
 async def deploy(call: Call, service: str) -> str:
@@ -516,7 +516,7 @@ async def test_the_same_call_after_instructions_needs_no_second_yes_and_another_
 async def test_instructions_on_a_call_that_a_tool_makes_are_told_to_the_model_that_called_the_tool() -> None:
     notes = Notes()
 
-    @tool(agents=ANY_AGENT, composite=True)
+    @composite(agents=ANY_AGENT)
     async def twice(context: AgentContext) -> str:
         """Writes two notes."""
         for _ in range(2):

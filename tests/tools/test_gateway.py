@@ -16,7 +16,7 @@ from agents.tools.checks import Checks, Request
 from agents.tools.clip import MODEL_CHARS, STORED_CHARS
 from agents.tools.gateway import Gateway
 from agents.tools.providers import Providers
-from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
+from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, composite, tool
 from agents.tools.values import SearchResult
 from tests.tools.doubles import APPROVE_ALL, FakeWeb, fake_providers
 from tests.tools.driving import ALICE, call_once, case_of, gateway_of, replies, seen
@@ -371,7 +371,7 @@ async def test_a_call_and_its_result_are_events_that_are_matched_by_the_models_i
 
 @pytest.mark.spec("S136")
 async def test_calls_without_an_id_get_ids_that_no_other_call_of_the_run_has() -> None:
-    @tool(agents=ANY_AGENT, composite=True)
+    @composite(agents=ANY_AGENT)
     async def through(context: AgentContext, text: Text) -> str:
         """Calls another tool, as its first step."""
         return (await context.tool("echo", {"text": text})).content

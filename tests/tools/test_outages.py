@@ -9,7 +9,7 @@ from django.db import OperationalError
 from agents.runtime.context import AgentContext
 from agents.tools.checks import Request
 from agents.tools.gateway import CHECKS
-from agents.tools.tool import ANY_AGENT, Call, tool
+from agents.tools.tool import ANY_AGENT, Call, composite, tool
 from hitl.kinds import PolicyAction
 from hitl.policy import PolicyFacts
 from tests.codeact.driving import CoroutineScripts, scripted
@@ -52,7 +52,7 @@ async def test_whether_a_change_happened_is_looked_up_again_once_the_database_is
 async def test_what_is_away_within_a_tool_of_several_calls_is_no_fault_of_that_tool() -> None:
     noted: list[str] = []
 
-    @tool(agents=ANY_AGENT, composite=True)
+    @composite(agents=ANY_AGENT)
     async def do_several(context: AgentContext) -> str:
         """Makes calls of its own."""
         await context.note("first", lambda: noted.append("first"))

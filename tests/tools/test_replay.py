@@ -13,7 +13,7 @@ from agents.tools.checks import Checks, Request
 from agents.tools.gateway import Gateway
 from agents.tools.providers import Providers
 from agents.tools.registry import tools
-from agents.tools.tool import ANY_AGENT, Call, Reply, Tool, ToolError, tool
+from agents.tools.tool import ANY_AGENT, Call, Reply, Tool, ToolError, composite, tool
 from tests.doubles.memory_journal import Death, Killed
 from tests.engine.driving import drive
 from tests.tools.doubles import APPROVE_ALL, FakeMailbox, FakeWeb, fake_providers
@@ -107,7 +107,7 @@ async def test_a_recorded_error_is_given_again_word_for_word(trouble: Exception,
 
 @pytest.mark.spec("B1")
 async def test_a_crash_in_a_composite_tool_has_the_same_id_on_a_replay() -> None:
-    @tool(agents=ANY_AGENT, composite=True)
+    @composite(agents=ANY_AGENT)
     async def both(context: AgentContext) -> str:
         """Breaks down."""
         raise RuntimeError("bug")

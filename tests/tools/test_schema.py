@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from agents.runtime.context import AgentContext
-from agents.tools.tool import ANY_AGENT, BadTool, Call, tool
+from agents.tools.tool import ANY_AGENT, BadTool, Call, ToAddress, composite, tool
 
 
 class Range(BaseModel):
@@ -193,9 +193,9 @@ def test_a_function_that_is_no_whole_tool_is_refused_with_what_it_lacks(make: An
     [
         ({"name": "Find It"}, "a name is small letters"),
         ({"probe": lambda call: None}, "only reads"),
-        ({"composite": True}, "first parameter must be annotated as AgentContext"),
-        ({"composite": True, "effect": "write"}, "is composite"),
-        ({"composite": True, "untrusted": True}, "is composite"),
+        ({"effect": "writes"}, "effect='writes' means nothing"),
+        ({"agents": "chat"}, "agents has to be a tuple"),
+        ({"sends": ToAddress("url")}, "has no argument 'url'"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], says: str) -> None:
@@ -204,7 +204,7 @@ def test_options_that_contradict_each_other_are_refused(options: dict[str, Any],
         return ""
 
     with pytest.raises(BadTool, match=says):
-        tool(agents=ANY_AGENT, **options)(find)
+        tool(**{"agents": ANY_AGENT, **options})(find)
 
 
 def test_a_composite_tool_gets_the_context_instead() -> None:
@@ -212,7 +212,24 @@ def test_a_composite_tool_gets_the_context_instead() -> None:
         """Does both."""
         return ""
 
-    assert spec_properties(tool(agents=ANY_AGENT, composite=True)(both)) == ["name"]
+    assert spec_properties(composite(agents=ANY_AGENT)(both)) == ["name"]
+    with pytest.raises(BadTool, match="first parameter must be annotated as Call"):
+        tool(agents=ANY_AGENT)(both)
+
+
+def test_a_single_call_is_no_composite_tool() -> None:
+    async def find(call: Call) -> str:
+        """Finds."""
+        return ""
+
+    with pytest.raises(BadTool, match="first parameter must be annotated as AgentContext"):
+        composite(agents=ANY_AGENT)(find)
+
+
+@pytest.mark.parametrize("said", [{"effect": "write"}, {"untrusted": True}, {"timeout_s": 5}])
+def test_what_holds_for_single_calls_is_not_said_of_a_composite(said: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=next(iter(said))):
+        composite(agents=ANY_AGENT, **said)
 
 
 def spec_properties(found: Any) -> list[str]:

@@ -9,7 +9,7 @@ from agents.apps.starters import FOLDER, PORT, STARTERS, in_workspace, offered
 from agents.engine.events import AppPreview, TerminalCommand, TerminalComplete, TerminalError
 from agents.tools import previews
 from agents.tools.catalogue.code_tools import updated
-from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, tool
+from agents.tools.tool import ANY_AGENT, Call, OwnFiles, Reply, Sends, tool
 from agents.tools.values import StoredFile
 
 OFFERED: Final = offered()
@@ -41,10 +41,9 @@ def _project(_: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     agents=ANY_AGENT,
     needs=("apps", "workspace"),
     effect="write",
-    own_files=True,
     probe=_was_created,
     sends=Sends.NOWHERE,
-    replaces=_project,
+    own_files=OwnFiles(replaces=_project),
 )
 async def create_app_project(
     call: Call, template: Annotated[Template, f"What it begins with. {TOLD}"] = "static"
@@ -77,10 +76,9 @@ def _file(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     agents=ANY_AGENT,
     needs=("apps", "workspace"),
     effect="write",
-    own_files=True,
     probe=_stands_there,
     sends=Sends.NOWHERE,
-    replaces=_file,
+    own_files=OwnFiles(replaces=_file),
 )
 async def app_write_file(
     call: Call,

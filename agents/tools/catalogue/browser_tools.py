@@ -18,7 +18,7 @@ from pydantic import Field
 from agents.browser.values import SeenPage
 from agents.engine.events import BrowserAction, BrowserStream
 from agents.sandbox.comparing import SEEN_OF_BROWSER
-from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, ToolError, tool, unknown_once_touched
+from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, ToAddress, ToolError, ToOthers, tool, unknown_once_touched
 
 FOLDER: Final = SEEN_OF_BROWSER
 KEPT_PICTURES: Final = 20
@@ -39,8 +39,7 @@ ONE_OF_TWO: Final = "Say what to click: either target, or both x and y."
     needs=("browser",),
     timeout_s=120,
     untrusted=True,
-    sends=Sends.ADDRESS,
-    address="url",
+    sends=ToAddress("url"),
 )
 async def browser_navigate(
     call: Call, url: Annotated[str, "An address with http:// or https://", Field(min_length=1, max_length=2_000)]
@@ -77,8 +76,7 @@ def _reads_on(arguments: Mapping[str, Any]) -> bool:
     needs=("browser",),
     timeout_s=60,
     untrusted=True,
-    sends=Sends.OTHERS,
-    says_nothing=_reads_on,
+    sends=ToOthers(unless=_reads_on),
 )
 async def browser_scroll(
     call: Call,
@@ -118,7 +116,7 @@ async def _pressed(call: Call, **_: Any) -> dict[str, Any]:
     settle=_clicked,
     timeout_s=60,
     untrusted=True,
-    sends=Sends.OTHERS,
+    sends=ToOthers(),
 )
 async def browser_click(call: Call, target: Target = "", x: Pixels = None, y: Pixels = None, on: On = "") -> Reply:
     """Clicks an element of the page that is open: by its reference, or, if it has none, by its place in the picture."""
@@ -137,7 +135,7 @@ async def browser_click(call: Call, target: Target = "", x: Pixels = None, y: Pi
     settle=_typed,
     timeout_s=60,
     untrusted=True,
-    sends=Sends.OTHERS,
+    sends=ToOthers(),
 )
 async def browser_type(
     call: Call,
@@ -162,7 +160,7 @@ async def browser_type(
     settle=_pressed,
     timeout_s=60,
     untrusted=True,
-    sends=Sends.OTHERS,
+    sends=ToOthers(),
 )
 async def browser_press_key(
     call: Call,

@@ -26,7 +26,7 @@ from agents.engine.events import (
 )
 from agents.sandbox.telling import Terminal
 from agents.tools import previews
-from agents.tools.tool import Call, Reply, Sends, ToolError, tool
+from agents.tools.tool import Call, OwnFiles, Reply, Sends, ToolError, tool
 from agents.tools.values import FILE_CHARS, CodeRun, Language, StoredFile
 
 PROGRAMMERS = ("code", "data", "chat")
@@ -98,7 +98,7 @@ def _replaced(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     needs=("sandbox",),
     untrusted=True,
     sends=Sends.NOWHERE,
-    replaces=_replaced,
+    own_files=OwnFiles(replaces=_replaced),
 )
 async def sandbox_file(
     call: Call,

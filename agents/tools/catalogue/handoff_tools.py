@@ -7,7 +7,7 @@ from pydantic import Field
 from agents.exchange import AgentInput, HandoffInfo
 from agents.pipeline.handoffs import MATRIX, HandoffManager
 from agents.runtime.context import AgentContext
-from agents.tools.tool import Function, Reply, Tool, ToolError, tool
+from agents.tools.tool import Function, Reply, Tool, ToolError, composite
 
 CHARS = 4_000
 
@@ -66,11 +66,9 @@ def _sources_of(target: str) -> tuple[str, ...]:
 
 
 HANDOFFS: Final[tuple[Tool, ...]] = tuple(
-    tool(name=f"handoff_to_{target}", agents=_sources_of(target), composite=True)(_handoff_to(target))
+    composite(name=f"handoff_to_{target}", agents=_sources_of(target))(_handoff_to(target))
     for target in MATRIX
     if _sources_of(target)
 )
 # The name that the executor of older versions had for it (S46).
-delegate_to_research: Final = tool(name="delegate_to_research", agents=("chat",), composite=True)(
-    _handoff_to("research")
-)
+delegate_to_research: Final = composite(name="delegate_to_research", agents=("chat",))(_handoff_to("research"))

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from agents.engine.events import Image, Source, WorkspaceUpdate
 from agents.images.naming import ENDINGS, path_of
-from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, tool
+from agents.tools.tool import ANY_AGENT, Call, OwnFiles, Reply, Sends, ToAddress, tool
 
 
 def _made(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -23,7 +23,7 @@ def _made(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     needs=("images",),
     timeout_s=300,
     sends=Sends.SERVICE,
-    replaces=_made,
+    own_files=OwnFiles(replaces=_made),
 )
 async def generate_image(
     call: Call,
@@ -59,8 +59,7 @@ async def generate_image(
     needs=("images",),
     untrusted=True,
     timeout_s=180,
-    sends=Sends.ADDRESS,
-    address="image",
+    sends=ToAddress("image"),
 )
 async def analyze_image(
     call: Call,

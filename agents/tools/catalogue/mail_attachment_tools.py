@@ -12,7 +12,7 @@ from agents.mail.files import AttachedFile, safe_name
 from agents.tools.catalogue.code_tools import updated
 from agents.tools.catalogue.mail_tools import MAIL, Account, MessageId
 from agents.tools.free_names import free_name, put_beside
-from agents.tools.tool import Call, Reply, Sends, ToolError, tool
+from agents.tools.tool import Call, OwnFiles, Reply, Sends, ToolError, tool
 
 EXCERPT_CHARS = 300
 FOLDER = "mail"
@@ -58,12 +58,11 @@ def _replaced(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     agents=MAIL,
     needs=("mailbox", "workspace"),
     effect="write",
-    own_files=True,
     probe=_is_saved,
     timeout_s=120,
     untrusted=True,
     sends=Sends.NOWHERE,
-    replaces=_replaced,
+    own_files=OwnFiles(replaces=_replaced),
 )
 async def save_attachment(
     call: Call,

@@ -12,7 +12,7 @@ from agents.engine.events import Source
 from agents.mail.answering import quoting, reply_to
 from agents.mail.attaching import Attachment, files_of, looked_at
 from agents.tools import previews
-from agents.tools.tool import Call, Reply, Sends, ToolError, tool
+from agents.tools.tool import Call, Reply, Sends, ToolError, ToOthers, tool
 from agents.tools.values import (
     Address,
     DraftMail,
@@ -207,7 +207,7 @@ async def draft_email(
     preview=previews.mail,
     settle=_new_mail,
     timeout_s=SENDING_S,
-    sends=Sends.OTHERS,
+    sends=ToOthers(),
 )
 async def send_email(
     call: Call,
@@ -238,7 +238,7 @@ async def send_email(
     preview=previews.mail,
     settle=_answer,
     timeout_s=SENDING_S,
-    sends=Sends.OTHERS,
+    sends=ToOthers(),
 )
 async def reply_to_message(
     call: Call,
@@ -278,7 +278,7 @@ async def reply_to_message(
     settle=_whole_draft,
     timeout_s=SENDING_S,
     untrusted=True,
-    sends=Sends.OTHERS,
+    sends=ToOthers(),
 )
 async def send_draft(
     call: Call,

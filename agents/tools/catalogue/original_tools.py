@@ -9,7 +9,7 @@ from agents.sandbox.base import HOME
 from agents.tools.catalogue.code_tools import updated
 from agents.tools.catalogue.workspace_tools import FilePath
 from agents.tools.free_names import put_beside
-from agents.tools.tool import Call, Reply, tool
+from agents.tools.tool import Call, OwnFiles, Reply, tool
 from hyperagent.lib.file_names import fitted
 from hyperagent.lib.text import clean_text
 
@@ -62,9 +62,8 @@ def _copy(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     agents=PROGRAMMERS,
     needs=("workspace",),
     effect="write",
-    own_files=True,
     probe=_was_copied,
-    replaces=_copy,
+    own_files=OwnFiles(replaces=_copy),
 )
 async def use_file(
     call: Call,

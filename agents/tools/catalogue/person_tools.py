@@ -7,14 +7,14 @@ from pydantic import Field
 
 from agents.exchange import AgentInput
 from agents.runtime.context import AgentContext
-from agents.tools.tool import ANY_AGENT, Reply, ToolError, tool
+from agents.tools.tool import ANY_AGENT, Reply, ToolError, composite
 
 ALONE = (
     "Nobody can be asked in this run. Choose what is most likely meant, go on, and say in your answer what you assumed."
 )
 
 
-@tool(label=gettext_noop("Ask a person"), agents=ANY_AGENT, composite=True)
+@composite(label=gettext_noop("Ask a person"), agents=ANY_AGENT)
 async def ask_user(
     context: AgentContext,
     question: Annotated[

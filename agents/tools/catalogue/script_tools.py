@@ -9,16 +9,15 @@ from agents.codeact.mode import PROGRAMMERS, SCRIPT_TOOL, callable_from_scripts
 from agents.codeact.running import run_script
 from agents.runtime.context import AgentContext
 from agents.tools import previews
-from agents.tools.tool import Reply, Sends, tool
+from agents.tools.tool import Reply, Sends, composite
 from hyperagent.lib.conf import ExecutionMode
 
 
-@tool(
+@composite(
     label=gettext_noop("Run a script"),
     agents=PROGRAMMERS,
     needs=("scripts",),
     requires_approval=True,
-    composite=True,
     only_in=ExecutionMode.CODEACT.value,
     preview=previews.code,
     sends=Sends.NETWORK,

@@ -10,7 +10,7 @@ from agents.exchange import AgentInput
 from agents.runtime.context import AgentContext
 from agents.skills.base import SkillError
 from agents.skills.registry import invoke, skills
-from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
+from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, composite, tool
 from agents.tools.untrusted import marked_untrusted
 
 
@@ -22,7 +22,7 @@ async def list_skills(call: Call) -> Reply:
     return Reply(content="\n\n".join(lines) or "There are no skills.", data=found)
 
 
-@tool(label=gettext_noop("Use a skill"), agents=ANY_AGENT, composite=True)
+@composite(label=gettext_noop("Use a skill"), agents=ANY_AGENT)
 async def invoke_skill(
     context: AgentContext,
     skill_id: Annotated[str, "The skill's id, as list_skills gives it", Field(max_length=100)],

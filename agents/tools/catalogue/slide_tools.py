@@ -13,7 +13,7 @@ from agents.engine.events import Image, WorkspaceUpdate
 from agents.slides.deck import Deck, Slide, ThemeName, Title
 from agents.slides.making import Made, made
 from agents.slides.powerpoint import MEDIA_TYPE
-from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
+from agents.tools.tool import ANY_AGENT, Call, OwnFiles, Reply, ToolError, tool
 from agents.tools.values import MadeSlides, StoredFile
 from memory.reading.pictures import picture_of
 from memory.reading.values import Unreadable
@@ -39,10 +39,9 @@ def _made(arguments: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     label=gettext_noop("Make slides"),
     agents=ANY_AGENT,
     effect="write",
-    own_files=True,
     needs=("workspace",),
     probe=_was_written,
-    replaces=_made,
+    own_files=OwnFiles(replaces=_made),
     timeout_s=180,
 )
 async def generate_slides(

@@ -20,11 +20,11 @@ from agents.pipeline import carried_out
 from agents.pipeline.work import commission, retry_config
 from agents.runtime.context import AgentContext
 from agents.tools.arguments import closest
-from agents.tools.tool import ANY_AGENT, Reply, ToolError, tool
+from agents.tools.tool import ANY_AGENT, Reply, ToolError, composite
 from agents.tools.untrusted import marked_untrusted
 
 
-@tool(label=gettext_noop("Begin subagents"), agents=ANY_AGENT, composite=True)
+@composite(label=gettext_noop("Begin subagents"), agents=ANY_AGENT)
 async def fork(
     context: AgentContext,
     prompt: Annotated[str, "The whole task: the agent knows nothing else of yours", Field(min_length=1)],
@@ -45,7 +45,7 @@ async def fork(
     return Reply(content=text, data={"handle": str(handle.agent_id), "agent": agent})
 
 
-@tool(label=gettext_noop("Wait for subagents"), agents=ANY_AGENT, composite=True)
+@composite(label=gettext_noop("Wait for subagents"), agents=ANY_AGENT)
 async def wait(
     context: AgentContext, handle: Annotated[str, "What fork gave", Field(min_length=1, max_length=100)]
 ) -> Reply:

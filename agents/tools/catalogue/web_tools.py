@@ -8,7 +8,7 @@ from pydantic import Field
 
 from agents.engine.events import Source
 from agents.tools.clip import clip
-from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, ToolError, tool
+from agents.tools.tool import ANY_AGENT, Call, Reply, Sends, ToAddress, ToolError, tool
 from agents.tools.values import FetchedPage, SearchPage, SearchResult
 
 EXCERPT_CHARS = 300
@@ -53,8 +53,7 @@ async def web_search_deep(call: Call, query: Query, max_results: Count = 3) -> R
     needs=("pages",),
     untrusted=True,
     timeout_s=90,
-    sends=Sends.ADDRESS,
-    address="url",
+    sends=ToAddress("url"),
 )
 async def fetch_url(
     call: Call,

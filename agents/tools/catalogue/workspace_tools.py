@@ -11,7 +11,7 @@ from pydantic import Field
 from agents.engine.events import FileOperation, WorkspaceUpdate
 from agents.tools.passages import with_passage
 from agents.tools.previews import MISFIT, UNREADABLE, Change
-from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
+from agents.tools.tool import ANY_AGENT, Call, OwnFiles, Reply, ToolError, tool
 from agents.tools.values import StoredFile
 from hyperagent.lib.text import clean_text
 
@@ -119,12 +119,10 @@ async def _is_gone(call: Call, path: str, scope: str, **_: Any) -> bool | None:
     return not await call.providers.workspace.stood_before(call.about, path, scope=scope, runs=())
 
 
-_writes = partial(
-    tool, agents=ANY_AGENT, needs=("workspace",), effect="write", own_files=True, probe=_was_written, replaces=_named
-)
+_writes = partial(tool, agents=ANY_AGENT, needs=("workspace",), effect="write", probe=_was_written)
 
 
-@_writes(label=gettext_noop("Write a file"), becomes=_whole)
+@_writes(label=gettext_noop("Write a file"), own_files=OwnFiles(replaces=_named, becomes=_whole))
 async def write_file(
     call: Call,
     path: FilePath,
@@ -140,7 +138,7 @@ async def write_file(
     return Reply(content=f"{file.path} was written ({file.size_bytes:,} bytes).", data=file)
 
 
-@_writes(label=gettext_noop("Change a file"), becomes=_with_passage)
+@_writes(label=gettext_noop("Change a file"), own_files=OwnFiles(replaces=_named, becomes=_with_passage))
 async def edit_file(
     call: Call,
     path: FilePath,
@@ -161,9 +159,8 @@ async def edit_file(
     agents=ANY_AGENT,
     needs=("workspace",),
     effect="write",
-    own_files=True,
     probe=_is_gone,
-    replaces=_named,
+    own_files=OwnFiles(replaces=_named),
 )
 async def delete_file(call: Call, path: FilePath, scope: Scope = "conversation") -> Reply:
     """Deletes a file of the workspace. Only where the user asked for it, or for a file that this run made."""
