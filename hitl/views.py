@@ -24,6 +24,7 @@ from hitl.rows import KINDS, RISKS, approvers_of, first_call, owner_of, past_of,
 from hitl.shapes import request_shape
 from hitl.standing_shapes import rule_state
 from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import person
 from hyperagent.lib.refusals import NotThere
 
 ROWS_A_PAGE: Final = 25
@@ -41,7 +42,7 @@ FILTERS: Final = ("kind", "risk", "agent", "tool", "q")
 @require_safe
 def inbox(request: HttpRequest) -> HttpResponse:
     """What waits for the reader, oldest first; what their runs wait for from others; what is over, newest first."""
-    user = _reader(request)
+    user = person(request)
     tab = request.GET.get("tab", TABS[0])
     tab = tab if tab in TABS else TABS[0]
     mine = Request.objects.read_by(user)
@@ -117,7 +118,7 @@ def _query(request: HttpRequest) -> str:
 @require_safe
 def one_request(request: HttpRequest, request_id: uuid.UUID) -> HttpResponse:
     """One request whole, with what became of it. Somebody else's is as one that does not exist."""
-    user = _reader(request)
+    user = person(request)
     found = Request.objects.read_by(user).select_related("decided_by", "user").filter(pk=request_id).first()
     if found is None:
         raise Http404
@@ -158,7 +159,7 @@ def run_url(found: Request, user: User) -> str:
 @require_safe
 def standing_rules(request: HttpRequest) -> HttpResponse:
     """Those that stand, then those that are over, the newest first of both."""
-    user = _reader(request)
+    user = person(request)
     standing = Rule.objects.of(user).standing()
     last = Case(When(pk__in=standing.values("pk"), then=0), default=1, output_field=IntegerField())
     newest = (last, F("revoked_at").desc(nulls_first=True), "-created_at", "-id")
@@ -186,13 +187,8 @@ def _last_uses(page: Page[Rule]) -> dict[Any, Any]:
 @require_POST
 def revoke_rule(request: HttpRequest, rule_id: uuid.UUID) -> HttpResponse:
     try:
-        rules.revoke(_reader(request), rule_id)
+        rules.revoke(person(request), rule_id)
     except NotThere as error:
         raise Http404 from error
     messages.success(request, _("The rule is revoked. You are asked again from the next call on."))
     return redirect("hitl:rules")
-
-
-def _reader(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user

@@ -18,6 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import person
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import NotThere, Refused
 from memory.api.connectors import counted
@@ -48,7 +49,7 @@ USUAL_S: Final = 86_400
 @require_http_methods(["GET", "HEAD", "POST"])
 def connectors(request: HttpRequest) -> HttpResponse:
     """The reader's own, newest first, and the form for another one."""
-    user = _reader(request)
+    user = person(request)
     typed, error, status = {"kind": "page", "location": "", "every_s": str(USUAL_S)}, "", 200
     if request.method == "POST":
         typed = {name: request.POST.get(name, "") for name in typed}
@@ -109,7 +110,7 @@ def _pause(seconds: int) -> str:
 @require_POST
 def change(request: HttpRequest, connector_id: uuid.UUID) -> HttpResponse:
     """One of the row's buttons."""
-    user = _reader(request)
+    user = person(request)
     try:
         messages.success(request, _changed(user, connector_id, request.POST.get("verb", "")))
     except NotThere:
@@ -137,11 +138,6 @@ def _changed(user: User, connector_id: uuid.UUID, verb: str) -> str:
             )
         case _:
             raise NotThere
-
-
-def _reader(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
 
 
 urlpatterns = [

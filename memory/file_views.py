@@ -18,6 +18,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
 from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import person
 from hyperagent.lib.refusals import Refused
 from memory.api.files import pages_of
 from memory.file_preview import Preview, preview_of
@@ -57,7 +58,7 @@ class PlaceRow:
 @require_safe
 def all_files(request: HttpRequest) -> HttpResponse:
     """The reader's own files; or the projects, or the conversations, that have some."""
-    user = _reader(request)
+    user = person(request)
     tab = request.GET.get("tab", "mine")
     if tab not in TABS or TABS[tab] == Scope.USER:
         return _folder(request, user, Place(Scope.USER, user.pk), "")
@@ -85,7 +86,7 @@ def all_files(request: HttpRequest) -> HttpResponse:
 @require_safe
 def at(request: HttpRequest, scope: str, scope_id: uuid.UUID, path: str = "") -> HttpResponse:
     """A folder if the path ends with a slash, else a file."""
-    user, place = _reader(request), Place(Scope(scope), scope_id)
+    user, place = person(request), Place(Scope(scope), scope_id)
     try:
         if not path and "deleted" in request.GET:
             return _deleted(request, user, place)
@@ -220,11 +221,6 @@ def _may_delete(may: Rights, file: WorkspaceFile, user: User) -> bool:
 def _number(request: HttpRequest, name: str) -> int:
     given = request.GET.get(name, "")
     return int(given) if given.isascii() and given.isdigit() and len(given) <= MOST_DIGITS else 0
-
-
-def _reader(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
 
 
 urlpatterns = [

@@ -17,6 +17,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_POST, require_safe
 
 from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import person
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.refusals import NotThere, Refused
@@ -42,7 +43,7 @@ Json = dict[str, Any]
 @login_required
 @require_safe
 def memories(request: HttpRequest) -> HttpResponse:
-    user = _reader(request)
+    user = person(request)
     known = listing.everything_of(user)
     query = request.GET.get("q", "").strip()[:LONGEST_QUERY]
     there = _conversations_of(user, known["memories"])
@@ -120,7 +121,7 @@ def _time(iso: str | None) -> datetime | None:
 @login_required
 @require_safe
 def export(request: HttpRequest) -> HttpResponse:
-    user = _reader(request)
+    user = person(request)
     record(AuditKind.EXPORT_TAKEN, actor=actor_of(user), target=Target("memories", ""))
     shown = listing.export_of(user)
     response = JsonResponse(shown, json_dumps_params={"indent": 1, "ensure_ascii": False})
@@ -132,7 +133,7 @@ def export(request: HttpRequest) -> HttpResponse:
 @require_POST
 def switch(request: HttpRequest) -> HttpResponse:
     on = request.POST.get("on") == "yes"
-    actions.turn(_reader(request), on=on)
+    actions.turn(person(request), on=on)
     messages.success(
         request, _("Remembering is on.") if on else _("Remembering is off: nothing is told and nothing learned.")
     )
@@ -177,7 +178,7 @@ def forget_everything(request: HttpRequest) -> HttpResponse:
 
 def _done(request: HttpRequest, verb: Callable[[User], Any], said: str) -> HttpResponse:
     try:
-        verb(_reader(request))
+        verb(person(request))
     except NotThere as error:
         raise Http404 from error
     except Refused as refused:
@@ -185,11 +186,6 @@ def _done(request: HttpRequest, verb: Callable[[User], Any], said: str) -> HttpR
     else:
         messages.success(request, said)
     return redirect(PAGE)
-
-
-def _reader(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
 
 
 urlpatterns = [

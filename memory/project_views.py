@@ -21,7 +21,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_http_methods, require_POST
 
 from hyperagent.accounts.models import User
-from hyperagent.accounts.requests import address_of
+from hyperagent.accounts.requests import address_of, person
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import NotThere, Refused
 from memory import projects
@@ -40,7 +40,7 @@ MOST_OFFERED: Final = 200
 @require_http_methods(["GET", "HEAD", "POST"])
 def all_projects(request: HttpRequest) -> HttpResponse:
     """Those of the reader, by name, and the form for another one."""
-    user = _reader(request)
+    user = person(request)
     typed, error, status = {"name": "", "instructions": ""}, "", 200
     if request.method == "POST":
         typed = {name: request.POST.get(name, "") for name in typed}
@@ -59,7 +59,7 @@ def all_projects(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def one_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     """The whole project; a POST changes its name and instructions. For whoever is no member there is none."""
-    user = _reader(request)
+    user = person(request)
     project = counted(Project.objects.seen_by(user)).filter(pk=project_id).first()
     if project is None:
         raise Http404
@@ -77,7 +77,7 @@ def one_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
 
 
 def _shown(request: HttpRequest, project: Project, **more: Any) -> dict[str, Any]:
-    user = _reader(request)
+    user = person(request)
     is_owner = project.owner_id == user.pk
     page = Paginator(loaded(documents_of(project)), DOCUMENTS_A_PAGE).get_page(request.GET.get("page"))
     offered = Document.objects.of(user).exclude(projects=project).order_by("-created_at", "filename")
@@ -118,7 +118,7 @@ def _verb(act: Callable[..., str]) -> Callable[..., HttpResponse]:
     @login_required
     @require_POST
     def view(request: HttpRequest, project_id: uuid.UUID, **which: uuid.UUID) -> HttpResponse:
-        user = _reader(request)
+        user = person(request)
         try:
             messages.success(request, act(user, project_id, request, **which))
         except NotThere:
@@ -133,8 +133,8 @@ def _verb(act: Callable[..., str]) -> Callable[..., HttpResponse]:
 
 def _add_member(user: User, project_id: uuid.UUID, request: HttpRequest) -> str:
     email = request.POST.get("email", "")
-    person, is_new = projects.add_by_address(user, project_id, email, address=address_of(request))
-    name = person.display_name or person.email
+    member, is_new = projects.add_by_address(user, project_id, email, address=address_of(request))
+    name = member.display_name or member.email
     return (
         _("{name} is a member now.").format(name=name) if is_new else _("{name} is a member already.").format(name=name)
     )
@@ -163,11 +163,6 @@ def _take_out(user: User, project_id: uuid.UUID, _request: HttpRequest, document
 def _delete(user: User, project_id: uuid.UUID, _request: HttpRequest) -> str:
     projects.delete(user, project_id)
     return _("The project is deleted. Documents and conversations stayed with their owners.")
-
-
-def _reader(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
 
 
 urlpatterns = [

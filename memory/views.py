@@ -17,6 +17,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_safe
 
 from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import person
 from memory import showing
 from memory.kinds import AT_WORK, SEARCHABLE, DocumentStatus
 from memory.models import Chunk, Document
@@ -48,7 +49,7 @@ MOST_DIGITS: Final = 9
 @require_safe
 def documents(request: HttpRequest) -> HttpResponse:
     """What the reader may see, newest first."""
-    user = _reader(request)
+    user = person(request)
     tab = request.GET.get("tab", TABS[0])
     tab = tab if tab in TABS else TABS[0]
     chosen = _filters(request)
@@ -122,7 +123,7 @@ def _query(request: HttpRequest, *dropped: str) -> str:
 @require_safe
 def document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse:
     """One document with its text about the page or the passage that is asked for."""
-    user = _reader(request)
+    user = person(request)
     found = _seen(user, document_id)
     wanted = request.GET.get("chunk", "")
     chunk = _chunk(found, wanted)
@@ -161,7 +162,7 @@ def document(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse:
 @require_safe
 def document_pages(request: HttpRequest, document_id: uuid.UUID) -> HttpResponse:
     """Only the pages from `page` on, for whoever scrolls there."""
-    found = _seen(_reader(request), document_id)
+    found = _seen(person(request), document_id)
     chunk = _chunk(found, request.GET.get("chunk", ""))
     first, at = _number(request, "page", 1), _number(request, "at", 0)
     context = _pages_context(request, found, first=first, at=at, chunk=chunk)
@@ -220,7 +221,7 @@ def _words(request: HttpRequest) -> str:
 @require_safe
 def search(request: HttpRequest) -> HttpResponse:
     """Where a search can be tried, and each of its stages looked at."""
-    seen = Document.objects.seen_by(_reader(request)).filter(status__in=SEARCHABLE)
+    seen = Document.objects.seen_by(person(request)).filter(status__in=SEARCHABLE)
     given = request.GET.get("document", "")
     context = {
         "count": seen.count(),
@@ -237,8 +238,3 @@ def _named(seen: QuerySet[Document], given: str) -> dict[str, str] | None:
     except ValueError:
         return None
     return {"id": str(found.pk), "name": found.filename} if found else None
-
-
-def _reader(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user

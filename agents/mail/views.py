@@ -21,6 +21,7 @@ from agents.mail.kinds import AccountKind
 from agents.mail.known_servers import servers_of
 from agents.mail.models import MailAccount
 from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import person
 from hyperagent.lib import oauth
 from hyperagent.lib.refusals import NotThere, Refused
 
@@ -36,7 +37,7 @@ def mailboxes(request: HttpRequest) -> HttpResponse:
     form = MailboxForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            account = actions.connect_by_servers(_person(request), form.wanted())
+            account = actions.connect_by_servers(person(request), form.wanted())
         except Refused as refused:
             return _page(request, _with_faults(form, refused), status=refused.status)
         messages.success(request, _("{address} is connected.").format(address=account.address))
@@ -49,15 +50,15 @@ def mailboxes(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def again(request: HttpRequest, account_id: uuid.UUID) -> HttpResponse:
     """Connecting one again that was connected by its servers, or changing how."""
-    person = _person(request)
-    account = _own(person, account_id)
+    user = person(request)
+    account = _own(user, account_id)
     if account.kind == AccountKind.GMAIL:
         return redirect("mail:gmail_again", account_id)
     form = MailboxForm(request.POST or None, initial=filled_with(account))
     status = 400 if form.errors else 200
     if request.method == "POST" and form.is_valid():
         try:
-            kept = actions.connect_by_servers(person, form.wanted(), instead_of=account.id)
+            kept = actions.connect_by_servers(user, form.wanted(), instead_of=account.id)
         except Refused as refused:
             form, status = _with_faults(form, refused), refused.status
         else:
@@ -72,7 +73,7 @@ def again(request: HttpRequest, account_id: uuid.UUID) -> HttpResponse:
 def change(request: HttpRequest, account_id: uuid.UUID) -> HttpResponse:
     """One of a mailbox's buttons."""
     try:
-        messages.success(request, _changed(_person(request), account_id, request.POST))
+        messages.success(request, _changed(person(request), account_id, request.POST))
     except NotThere:
         raise Http404 from None
     except Refused as refused:
@@ -95,7 +96,7 @@ def usual_servers(request: HttpRequest) -> HttpResponse:
 @require_GET
 def to_google(request: HttpRequest, account_id: uuid.UUID | None = None) -> HttpResponse:
     """A link and no form: browsers keep forms from leading to other sites. Nothing is changed by following it."""
-    account = _own(_person(request), account_id) if account_id else None
+    account = _own(person(request), account_id) if account_id else None
     going = PendingConsent.fresh()
     try:
         url = actions.gmail_consent_url(going, address=account.address if account else "")
@@ -119,41 +120,41 @@ def from_google(request: HttpRequest) -> HttpResponse:
         messages.error(request, _("Google was not given leave, so Gmail is not connected."))
     else:
         try:
-            account = actions.connect_gmail(_person(request), PendingConsent(state, kept["verifier"]), code)
+            account = actions.connect_gmail(person(request), PendingConsent(state, kept["verifier"]), code)
             messages.success(request, _("{address} is connected.").format(address=account.address))
         except Refused as refused:
             messages.error(request, refused.message)
     return redirect("mail:mailboxes")
 
 
-def _changed(person: User, account_id: uuid.UUID, posted: Any) -> str:
+def _changed(user: User, account_id: uuid.UUID, posted: Any) -> str:
     match posted.get("verb", ""):
         case "test":
-            return _("{address} works.").format(address=actions.check(person, account_id).address)
+            return _("{address} works.").format(address=actions.check(user, account_id).address)
         case "default":
             return _("{address} is your default mailbox now.").format(
-                address=actions.make_default(person, account_id).address
+                address=actions.make_default(user, account_id).address
             )
         case "rename":
-            name = actions.rename(person, account_id, posted.get("display_name", "")).display_name
+            name = actions.rename(user, account_id, posted.get("display_name", "")).display_name
             return _("Mails say {name} now.").format(name=name) if name else _("Mails say only the address now.")
         case "disconnect":
             return _("{address} is disconnected. Its password is deleted here.").format(
-                address=actions.disconnect(person, account_id)
+                address=actions.disconnect(user, account_id)
             )
         case _:
             raise NotThere
 
 
 def _page(request: HttpRequest, form: MailboxForm, *, status: int) -> HttpResponse:
-    person = _person(request)
+    user = person(request)
     shared = availability.PROVIDERS.mailbox
     context = {
-        "accounts": account_status.accounts_of(person.pk),
+        "accounts": account_status.accounts_of(user.pk),
         "form": form,
         "gmail": google() is not None,
         "shared": getattr(getattr(shared, "shared", None), "address", ""),
-        "redirect_url": actions.gmail_redirect_url() if person.is_staff else "",
+        "redirect_url": actions.gmail_redirect_url() if user.is_staff else "",
     }
     return render(request, "mail/mailboxes.html", context, status=status)
 
@@ -169,13 +170,8 @@ def _with_faults(form: MailboxForm, refused: Refused) -> MailboxForm:
     return form
 
 
-def _own(person: User, account_id: uuid.UUID) -> MailAccount:
-    found = MailAccount.objects.filter(user=person, id=account_id).first()
+def _own(user: User, account_id: uuid.UUID) -> MailAccount:
+    found = MailAccount.objects.filter(user=user, id=account_id).first()
     if found is None:
         raise Http404
     return found
-
-
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user

@@ -27,6 +27,7 @@ from agents.mcp.forms import RISKS, ProgramForm, ServerForm, form_class, reviews
 from agents.mcp.models import McpServer, McpTool, ServerState
 from agents.mcp.reading import MOST_CHARS, MOST_TOOLS, left_out
 from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import person
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
 from hyperagent.lib.stored_faults import fault_in_our_words
@@ -53,19 +54,19 @@ class Servers(_Signed, FormView):  # type: ignore[type-arg]
     form_class = ServerForm
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        return super().get_form_kwargs() | {"is_staff": _person(self.request).is_staff}
+        return super().get_form_kwargs() | {"is_staff": person(self.request).is_staff}
 
     def form_valid(self, form: Form) -> HttpResponse:
         assert isinstance(form, ServerForm)
         try:
-            server = actions.add_server(_person(self.request), form.wanted())
+            server = actions.add_server(person(self.request), form.wanted())
         except Refused as refused:
             return _refused(self, form, refused)
         _look(self.request, server.pk)
         return redirect("mcp:server", server_id=server.pk)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        user = _person(self.request)
+        user = person(self.request)
         mine = McpServer.objects.managed_by(user).prefetch_related("tools")
         shared = [] if user.is_staff else _shared()
         # Of what is everybody's it is said what nobody has a place for.
@@ -85,7 +86,7 @@ class Program(Servers):
     form_class = ProgramForm
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if request.user.is_authenticated and not _person(request).is_staff:
+        if request.user.is_authenticated and not person(request).is_staff:
             raise Http404
         return super().dispatch(request, *args, **kwargs)
 
@@ -100,7 +101,7 @@ class Server(_Signed, FormView):  # type: ignore[type-arg]
         super().setup(request, *args, **kwargs)
         if request.user.is_authenticated:
             try:
-                self.server = actions.seen(_person(request), kwargs["server_id"])
+                self.server = actions.seen(person(request), kwargs["server_id"])
             except NotThere as error:
                 raise Http404 from error
 
@@ -108,12 +109,12 @@ class Server(_Signed, FormView):  # type: ignore[type-arg]
         return form_class(self.server)
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        return super().get_form_kwargs() | {"is_staff": _person(self.request).is_staff, "server": self.server}
+        return super().get_form_kwargs() | {"is_staff": person(self.request).is_staff, "server": self.server}
 
     def form_valid(self, form: Form) -> HttpResponse:
         assert isinstance(form, ServerForm)
         try:
-            actions.change_server(_person(self.request), self.server.pk, form.wanted())
+            actions.change_server(person(self.request), self.server.pk, form.wanted())
         except Refused as refused:
             return _refused(self, form, refused)
         messages.success(self.request, _("Saved."))
@@ -138,7 +139,7 @@ class ServerVerb(_Signed, View, ABC):
 
     def post(self, request: HttpRequest, server_id: uuid.UUID) -> HttpResponse:
         try:
-            self.act(request, _person(request), server_id)
+            self.act(request, person(request), server_id)
         except Refused as refused:
             if isinstance(refused, NotThere):
                 raise
@@ -193,9 +194,9 @@ class SignIn(_Signed, View):
     def post(self, request: HttpRequest, server_id: uuid.UUID) -> HttpResponse:
         from agents.mcp.signing_in import begin  # a second of import
 
-        server = actions.seen(_person(request), server_id)
+        server = actions.seen(person(request), server_id)
         try:
-            address = begin(_person(request), server)
+            address = begin(person(request), server)
         except Refused as refused:
             messages.error(request, refused.message)
             return redirect("mcp:server", server_id=server_id)
@@ -215,10 +216,10 @@ class SignedIn(_Signed, View):
         from agents.mcp.signing_in import come_back, wait_for_end  # a second of import
 
         given = {name: clean_text(request.GET.get(name, ""))[:2000] for name in ("state", "code", "iss")}
-        way = come_back(_person(request), state=given["state"], code=given["code"], issuer=given["iss"])
+        way = come_back(person(request), state=given["state"], code=given["code"], issuer=given["iss"])
         if given["code"]:
             wait_for_end(way)
-        server = actions.seen(_person(request), way.server_id)
+        server = actions.seen(person(request), way.server_id)
         if not given["code"]:
             messages.error(request, _("{name} gave no leave: nobody is signed in.").format(name=server.name))
         elif server.state == ServerState.CONNECTED:
@@ -233,13 +234,13 @@ class Delete(_Signed, View):
     http_method_names = ("post", "options")
 
     def post(self, request: HttpRequest, server_id: uuid.UUID) -> HttpResponse:
-        actions.delete_server(_person(request), server_id)
+        actions.delete_server(person(request), server_id)
         messages.success(request, _("The server is deleted, with its tools and secrets."))
         return redirect("mcp:servers")
 
 
 def _look(request: HttpRequest, server_id: uuid.UUID) -> None:
-    server = actions.look(_person(request), server_id)
+    server = actions.look(person(request), server_id)
     if server.state == ServerState.CONNECTED:
         messages.success(request, _("Connected to {name}.").format(name=server.name))
     else:
@@ -300,8 +301,3 @@ def _refused(view: Any, form: Form, refused: Refused) -> HttpResponse:
         form.add_error(field if field in form.fields else None, faults)
     answer: HttpResponse = view.form_invalid(form)
     return answer
-
-
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user

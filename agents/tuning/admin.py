@@ -13,7 +13,7 @@ from agents.tuning import actions
 from agents.tuning.faults import faults_of, nothing_chosen
 from agents.tuning.models import CHOSEN, AgentTuning
 from hitl.admin.access import ForAuditors, is_administrator
-from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import person
 from hyperagent.lib.llm.config import LLMSettings
 
 
@@ -69,12 +69,7 @@ class AgentTuningAdmin(ForAuditors):
         return ["agent", *super().get_readonly_fields(request, obj)] if obj else ()
 
     def save_model(self, request: HttpRequest, obj: AgentTuning, form: Any, change: bool) -> None:
-        actions.tune(obj, by=_person(request), request=request)
+        actions.tune(obj, by=person(request), request=request)
 
     def delete_model(self, request: HttpRequest, obj: AgentTuning) -> None:
-        actions.untune(obj, by=_person(request), request=request)
-
-
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
+        actions.untune(obj, by=person(request), request=request)

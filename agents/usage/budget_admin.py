@@ -11,7 +11,7 @@ from agents.usage import setting
 from agents.usage.models import ModelPrice
 from hyperagent.accounts.budget_models import Budget, Purse
 from hyperagent.accounts.budgets import Period, Unit, Whose, faults_of
-from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import person
 from hyperagent.lib.admin_lists import QuickListAdmin
 from hyperagent.lib.read_only_admin import ReadOnlyAdmin
 
@@ -45,7 +45,7 @@ class BudgetAdmin(QuickListAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
 
     def save_model(self, request: HttpRequest, obj: Budget, form: Any, change: bool) -> None:
         saved = setting.set_budget(
-            by=_person(request),
+            by=person(request),
             whose=Whose(obj.whose),
             period=Period(obj.period),
             unit=Unit(obj.unit),
@@ -57,7 +57,7 @@ class BudgetAdmin(QuickListAdmin, admin.ModelAdmin):  # type: ignore[type-arg]
         obj.pk = saved.pk
 
     def delete_model(self, request: HttpRequest, obj: Budget) -> None:
-        setting.end_budget(obj, by=_person(request), request=request)
+        setting.end_budget(obj, by=person(request), request=request)
 
     def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
         for budget in queryset.order_by("pk"):
@@ -95,7 +95,7 @@ class ModelPriceAdmin(QuickListAdmin, admin.ModelAdmin):  # type: ignore[type-ar
 
     def save_model(self, request: HttpRequest, obj: ModelPrice, form: Any, change: bool) -> None:
         saved = setting.set_price(
-            by=_person(request),
+            by=person(request),
             model=obj.model,
             input_usd=obj.input_usd,
             output_usd=obj.output_usd,
@@ -105,8 +105,3 @@ class ModelPriceAdmin(QuickListAdmin, admin.ModelAdmin):  # type: ignore[type-ar
             request=request,
         )
         obj.pk = saved.pk
-
-
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user

@@ -24,6 +24,7 @@ from agents.usage.reading import unpriced_models
 from hyperagent.accounts.budget_models import Budget
 from hyperagent.accounts.budgets import Period, Unit, Whose, purse_of, told
 from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import person
 from hyperagent.lib.refusals import NotThere, Refused
 
 ROWS = 500
@@ -56,7 +57,7 @@ class BudgetsPage(_Administrators, FormView):  # type: ignore[type-arg]
         typed = form.cleaned_data
         try:
             budget = setting.set_budget(
-                by=_person(self.request),
+                by=person(self.request),
                 whose=Whose(typed["whose"]),
                 period=Period(typed["period"]),
                 unit=Unit(typed["unit"]),
@@ -95,7 +96,7 @@ class BudgetEnd(_Administrators, View):
     def post(self, request: HttpRequest, budget_id: int) -> HttpResponse:
         budget = get_object_or_404(Budget.objects.select_related("user", "group"), pk=budget_id)
         said = _in_words(budget)
-        setting.end_budget(budget, by=_person(request), request=request)
+        setting.end_budget(budget, by=person(request), request=request)
         messages.success(request, _("Removed: {budget}.").format(budget=said))
         return redirect("usage:budgets")
 
@@ -111,7 +112,7 @@ class PricesPage(_Administrators, FormView):  # type: ignore[type-arg]
     def form_valid(self, form: Form) -> HttpResponse:
         typed = form.cleaned_data
         try:
-            price = setting.set_price(by=_person(self.request), request=self.request, **typed)
+            price = setting.set_price(by=person(self.request), request=self.request, **typed)
         except Refused as refused:
             form.add_error(None, refused.message)
             return self.form_invalid(form)
@@ -140,17 +141,12 @@ class PriceBack(_Administrators, View):
 
     def post(self, request: HttpRequest) -> HttpResponse:
         try:
-            price = setting.take_price_back(by=_person(request), model=request.POST.get("model", ""), request=request)
+            price = setting.take_price_back(by=person(request), model=request.POST.get("model", ""), request=request)
         except NotThere:
             messages.error(request, _("No own price holds for this model any more."))
         else:
             messages.success(request, _("The own price of {model} is taken back.").format(model=price.model))
         return redirect("usage:prices")
-
-
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
 
 
 def _purse(budget: Budget) -> str:

@@ -23,6 +23,7 @@ from conversations.schedules.times import next_times
 from conversations.schedules.validation import times_of
 from conversations.schedules.words import in_words
 from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import person
 from hyperagent.lib.database import db_now
 from hyperagent.lib.refusals import NotThere, Refused
 from memory.models import Document
@@ -37,7 +38,7 @@ LOOK: Final = "look"
 @login_required
 @require_http_methods(["GET", "HEAD"])
 def schedules(request: HttpRequest) -> HttpResponse:
-    page = Paginator(reading.schedules_of(_person(request)), SCHEDULES_A_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(reading.schedules_of(person(request)), SCHEDULES_A_PAGE).get_page(request.GET.get("page"))
     last = reading.last_runs(page.object_list)
     rows = [_row(schedule, last.get(schedule.pk)) for schedule in page]
     return render(request, "schedules/schedules.html", {"page": page, "rows": rows})
@@ -62,7 +63,7 @@ def change(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
 @require_POST
 def times(request: HttpRequest) -> HttpResponse:
     """The next times of what is picked so far, as a piece of the form's page."""
-    return render(request, "schedules/_times.html", _times(ScheduleForm(request.POST, user=_person(request))))
+    return render(request, "schedules/_times.html", _times(ScheduleForm(request.POST, user=person(request))))
 
 
 @never_cache
@@ -73,7 +74,7 @@ def schedule(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
         return _done(request, schedule_id, request.POST.get("verb", ""))
     found = _own(request, schedule_id)
     page = Paginator(reading.runs_of(found), RUNS_A_PAGE).get_page(request.GET.get("page"))
-    user = _person(request)
+    user = person(request)
     names = Document.objects.seen_by(user).filter(pk__in=found.document_ids).values_list("filename", flat=True)
     context = {
         **_row(found, None),
@@ -92,7 +93,7 @@ def schedule(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
 
 
 def _form(request: HttpRequest, found: Schedule | None) -> HttpResponse:
-    user = _person(request)
+    user = person(request)
     form = ScheduleForm(request.POST if request.method == "POST" else None, user=user, schedule=found)
     context: dict[str, Any] = {"schedule": found}
     status = 200
@@ -162,7 +163,7 @@ def _done(request: HttpRequest, schedule_id: uuid.UUID, verb: str) -> HttpRespon
         raise Http404
     act, said = verbs[verb]
     try:
-        act(_person(request), schedule_id)
+        act(person(request), schedule_id)
     except NotThere:
         raise Http404 from None
     except Refused as refused:
@@ -199,11 +200,6 @@ def _conditions(approved: dict[str, Any]) -> list[str]:
 
 def _own(request: HttpRequest, schedule_id: uuid.UUID) -> Schedule:
     try:
-        return actions.own(_person(request), schedule_id)
+        return actions.own(person(request), schedule_id)
     except NotThere:
         raise Http404 from None
-
-
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user

@@ -25,6 +25,7 @@ from hyperagent.accounts.letter_models import Letter
 from hyperagent.accounts.mfa import admin as _second_factors  # noqa: F401 (registers its pages)
 from hyperagent.accounts.models import ApiToken, LoginAttempt, User, UserQuota
 from hyperagent.accounts.personal import parts
+from hyperagent.accounts.requests import person
 from hyperagent.accounts.scopes import GROUP_ROLES, Role
 from hyperagent.lib import labels, looks
 from hyperagent.lib.admin_lists import QuickListAdmin, as_uuid, people_called
@@ -200,13 +201,13 @@ class UserAdmin(QuickListAdmin, PermissionsInWords, StockUserAdmin):  # type: ig
         if turns:
             verb = people.deactivate if obj.is_active else people.activate
             try:
-                obj.is_active = verb(_person(request), obj.pk).is_active
+                obj.is_active = verb(person(request), obj.pk).is_active
             except Refused as refused:
                 raise PermissionDenied(refused.message) from None
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
         super().save_related(request, form, formsets, change)
-        people.tell_of_roles(_person(request), form.instance, form.roles_before)
+        people.tell_of_roles(person(request), form.instance, form.roles_before)
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:  # noqa: A002
         """With the password its person's API tokens go, as where they change it themselves."""
@@ -216,7 +217,7 @@ class UserAdmin(QuickListAdmin, PermissionsInWords, StockUserAdmin):  # type: ig
             answer: HttpResponse = super().user_change_password(request, id, form_url)
             after = self.get_object(request, unquote(id))
             if before is not None and after is not None and before.password != after.password:
-                count = revoke_all_tokens(after, by=_person(request))
+                count = revoke_all_tokens(after, by=person(request))
                 self.message_user(request, _("API tokens revoked: {count}.").format(count=count), messages.SUCCESS)
         return answer
 
@@ -232,7 +233,7 @@ class UserAdmin(QuickListAdmin, PermissionsInWords, StockUserAdmin):  # type: ig
         done = 0
         for user in queryset.order_by("pk"):
             try:
-                verb(_person(request), user.pk)
+                verb(person(request), user.pk)
                 done += 1
             except Refused as refused:
                 self.message_user(request, f"{user}: {refused.message}", messages.ERROR)
@@ -277,7 +278,7 @@ class ApiTokenAdmin(UnchangedAdmin):
     def revoke(self, request: HttpRequest, queryset: models.QuerySet[ApiToken]) -> None:
         tokens = list(queryset.select_related("user"))
         for token in tokens:
-            revoke_token(token.user, token.pk, by=_person(request))
+            revoke_token(token.user, token.pk, by=person(request))
         self.message_user(request, _("Revoked: {count}.").format(count=len(tokens)), messages.SUCCESS)
 
 
@@ -351,7 +352,7 @@ def _hold_what_is_saved(request: HttpRequest, object_id: str | None) -> None:
     # Of nobody the page itself says that there is none.
     with suppress(NotThere):
         people.hold(None, id_)
-    by = _person(request)
+    by = person(request)
     if not User.objects.filter(pk=by.pk, is_active=True, is_staff=by.is_staff, is_superuser=by.is_superuser).exists():
         raise PermissionDenied
 
@@ -362,11 +363,6 @@ def _is_role(group: Group | None) -> bool:
 
 def _is_superuser(request: HttpRequest) -> bool:
     return isinstance(request.user, User) and request.user.is_superuser
-
-
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
 
 
 def _may_touch(request: HttpRequest, user: User | None) -> bool:

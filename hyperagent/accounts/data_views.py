@@ -26,8 +26,7 @@ from hyperagent.accounts.forms import DeleteAccountForm
 from hyperagent.accounts.mfa import session_marks
 from hyperagent.accounts.models import User
 from hyperagent.accounts.personal import parts
-from hyperagent.accounts.requests import address_of
-from hyperagent.accounts.settings_views import person
+from hyperagent.accounts.requests import address_of, person
 from hyperagent.accounts.views import SecretForm, forgotten
 from hyperagent.lib.languages import remember_choice
 from hyperagent.lib.refusals import NotThere, Refused

@@ -30,8 +30,8 @@ from hyperagent.accounts.people_reading import (
     shown,
     usable_tokens,
 )
+from hyperagent.accounts.requests import person
 from hyperagent.accounts.scopes import Role, UserKind
-from hyperagent.accounts.settings_views import person
 from hyperagent.lib.outbox import mails_leave
 from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.text import clean_text

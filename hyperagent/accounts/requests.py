@@ -1,9 +1,17 @@
-"""What an HTTP request says about where it came from."""
+"""What an HTTP request says about who sent it, and from where."""
 
 from django.conf import settings
 from django.http import HttpRequest
+from rest_framework.request import Request
 
 from hyperagent.accounts.limits import client_address
+from hyperagent.accounts.models import User
+
+
+def person(request: HttpRequest | Request) -> User:
+    """Where only those come who are signed in."""
+    assert isinstance(request.user, User)
+    return request.user
 
 
 def address_of(request: HttpRequest) -> str | None:

@@ -16,7 +16,7 @@ from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.people_forms import RotateForm, ServiceForm, ServiceTokenForm, end_of
 from hyperagent.accounts.people_reading import programs, shown
 from hyperagent.accounts.people_views import A_PAGE, ForAdministrators, add_faults
-from hyperagent.accounts.settings_views import person
+from hyperagent.accounts.requests import person
 from hyperagent.lib.refusals import NotThere, Refused
 
 TOKENS_SHOWN = 50

@@ -26,7 +26,7 @@ from hyperagent.accounts.forms import AppearanceForm, LanguageForm, PasswordChan
 from hyperagent.accounts.mfa import security
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.people_reading import shown
-from hyperagent.accounts.requests import address_of
+from hyperagent.accounts.requests import address_of, person
 from hyperagent.accounts.views import SecretForm, tell_of_tokens
 from hyperagent.lib.languages import known, remember_choice
 
@@ -167,8 +167,3 @@ class TokenRevoke(LoginRequiredMixin, View):
             raise Http404
         messages.success(request, _("The token is revoked. Nothing can use it any more."))
         return redirect("settings:tokens")
-
-
-def person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user

@@ -11,7 +11,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from hyperagent.accounts.authentication import HasScope
-from hyperagent.accounts.models import ApiToken, User
+from hyperagent.accounts.models import ApiToken
+from hyperagent.accounts.requests import person
 from hyperagent.accounts.scopes import Scope
 from hyperagent.accounts.tokens import scopes_of
 from hyperagent.lib.api import ErrorSerializer, Pages, Several, own_or_404
@@ -99,8 +100,8 @@ class WebhookList(generics.ListAPIView[Endpoint]):
         values: dict[str, Any] = asked.validated_data
         if values["owner"] == INSTALLATION and not _is_administrators(request):
             self.permission_denied(request, message=HasScope(Scope.ADMIN)().message, code="scope_missing")  # type: ignore[attr-defined]
-        user = None if values["owner"] == INSTALLATION else _person(request)
-        endpoint, secret = actions.add_endpoint(user, url=values["url"], events=values["events"], by=_person(request))
+        user = None if values["owner"] == INSTALLATION else person(request)
+        endpoint, secret = actions.add_endpoint(user, url=values["url"], events=values["events"], by=person(request))
         shown = {**EndpointSerializer(endpoint).data, "secret": secret}
         return Response(shown, status=201, headers={"Cache-Control": "no-store"})
 
@@ -122,13 +123,13 @@ class WebhookDetail(APIView):
         endpoint = own_or_404(_visible(request), pk=endpoint_id)
         asked = EndpointChange(data=request.data)
         asked.is_valid(raise_exception=True)
-        changed = actions.change_endpoint(endpoint, **asked.validated_data, by=_person(request))
+        changed = actions.change_endpoint(endpoint, **asked.validated_data, by=person(request))
         return Response(EndpointSerializer(changed).data)
 
     @extend_schema(responses={204: None, 404: ErrorSerializer})
     def delete(self, request: Request, endpoint_id: uuid.UUID) -> Response:
         """Deletes it with its log: nothing more is sent there."""
-        actions.delete_endpoint(own_or_404(_visible(request), pk=endpoint_id), by=_person(request))
+        actions.delete_endpoint(own_or_404(_visible(request), pk=endpoint_id), by=person(request))
         return Response(status=204)
 
 
@@ -168,14 +169,9 @@ class Redeliver(APIView):
 
 
 def _visible(request: Request) -> Any:
-    return Endpoint.objects.visible_to(_person(request), installation=_is_administrators(request))
+    return Endpoint.objects.visible_to(person(request), installation=_is_administrators(request))
 
 
 def _is_administrators(request: Request) -> bool:
     token = request.auth if isinstance(request.auth, ApiToken) else None
-    return Scope.ADMIN in scopes_of(_person(request), token)
-
-
-def _person(request: Request) -> User:
-    assert isinstance(request.user, User)
-    return request.user
+    return Scope.ADMIN in scopes_of(person(request), token)

@@ -21,6 +21,7 @@ from django.views.decorators.cache import never_cache
 from django.views.generic import FormView
 
 from hyperagent.accounts.models import User
+from hyperagent.accounts.requests import person
 from hyperagent.lib.outbox import mails_leave
 from hyperagent.lib.refusals import Refused
 from hyperagent.notices import actions
@@ -41,11 +42,11 @@ class Webhooks(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
         return super().dispatch(request, *args, **kwargs)
 
     def get_form_kwargs(self) -> dict[str, Any]:
-        return super().get_form_kwargs() | {"is_staff": _person(self.request).is_staff}
+        return super().get_form_kwargs() | {"is_staff": person(self.request).is_staff}
 
     def form_valid(self, form: Form) -> HttpResponse:
         typed = form.cleaned_data
-        user = _person(self.request)
+        user = person(self.request)
         try:
             endpoint, secret = actions.add_endpoint(
                 None if typed.get("for_installation") else user, url=typed["url"], events=typed["events"], by=user
@@ -79,7 +80,7 @@ class Webhook(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
     def form_valid(self, form: Form) -> HttpResponse:
         typed = form.cleaned_data
         try:
-            actions.change_endpoint(self.endpoint, url=typed["url"], events=typed["events"], by=_person(self.request))
+            actions.change_endpoint(self.endpoint, url=typed["url"], events=typed["events"], by=person(self.request))
         except Refused as refused:
             return _refused(self, form, refused)
         messages.success(self.request, _("Saved."))
@@ -102,7 +103,7 @@ class WebhookVerb(LoginRequiredMixin, View):
 
     def post(self, request: HttpRequest, endpoint_id: uuid.UUID) -> HttpResponse:
         endpoint = _own(request, endpoint_id)
-        _tried(request, lambda: type(self).act(endpoint, _person(request)), _(self.said))
+        _tried(request, lambda: type(self).act(endpoint, person(request)), _(self.said))
         return _back_to(endpoint_id)
 
 
@@ -125,7 +126,7 @@ class DeleteWebhook(LoginRequiredMixin, View):
     http_method_names = ("post", "options")
 
     def post(self, request: HttpRequest, endpoint_id: uuid.UUID) -> HttpResponse:
-        actions.delete_endpoint(_own(request, endpoint_id), by=_person(request))
+        actions.delete_endpoint(_own(request, endpoint_id), by=person(request))
         messages.success(request, _("The webhook is deleted. Nothing is sent there any more."))
         return redirect("notices:webhooks")
 
@@ -145,19 +146,19 @@ class Notifications(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
     success_url = reverse_lazy("notices:notifications")
 
     def get_initial(self) -> dict[str, Any]:
-        return {kind.value: wanted for kind, wanted in actions.preferences_of(_person(self.request)).items()}
+        return {kind.value: wanted for kind, wanted in actions.preferences_of(person(self.request)).items()}
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(**kwargs) | {"mails_leave": mails_leave()}
 
     def form_valid(self, form: NotificationsForm) -> HttpResponse:
-        actions.set_preferences(_person(self.request), form.wanted())
+        actions.set_preferences(person(self.request), form.wanted())
         messages.success(self.request, _("Saved."))
         return super().form_valid(form)
 
 
 def _visible(request: HttpRequest) -> Any:
-    user = _person(request)
+    user = person(request)
     return Endpoint.objects.visible_to(user, installation=user.is_staff)
 
 
@@ -189,8 +190,3 @@ def _refused(view: Any, form: Form, refused: Refused) -> HttpResponse:
 
 def _back_to(endpoint_id: uuid.UUID) -> HttpResponse:
     return redirect("notices:webhook", endpoint_id=endpoint_id)
-
-
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user

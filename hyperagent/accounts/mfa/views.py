@@ -23,7 +23,7 @@ from hyperagent.accounts import actions, sign_ins
 from hyperagent.accounts.mfa import entering, factors, passkeys, session_marks
 from hyperagent.accounts.mfa.forms import CodeForm, ConfirmForm, NewPasskeyForm, PasskeyForm
 from hyperagent.accounts.models import User
-from hyperagent.accounts.requests import address_of
+from hyperagent.accounts.requests import address_of, person
 from hyperagent.accounts.sso.arriving import identities_of
 from hyperagent.accounts.views import SecretForm
 from hyperagent.lib.refusals import Refused
@@ -279,8 +279,3 @@ def _codes_page(request: HttpRequest, codes: list[str], next_url: str, *, said: 
 def _inline(picture: str) -> str:
     """The drawing without what stands before it in a file."""
     return picture[picture.index("<svg") :]
-
-
-def person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user

@@ -22,7 +22,7 @@ from hyperagent.accounts.attempts import TooManyTries, Try
 from hyperagent.accounts.limits import Door, address_subject, too_many_tries
 from hyperagent.accounts.mfa import entering, factors, session_marks
 from hyperagent.accounts.models import User
-from hyperagent.accounts.requests import address_of
+from hyperagent.accounts.requests import address_of, person
 from hyperagent.accounts.sso import arriving, protocol, provider
 from hyperagent.accounts.sso.problems import NotSignedOn, Why
 from hyperagent.accounts.sso.protocol import Doing, PendingSignIn
@@ -87,7 +87,7 @@ def callback(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_POST
 def unlink(request: HttpRequest, identity_id: uuid.UUID) -> HttpResponse:
-    user = _person(request)
+    user = person(request)
     if all(identity.pk != identity_id for identity in arriving.identities_of(user)):
         raise Http404
     if not session_marks.is_recent(request.session):
@@ -176,8 +176,3 @@ def _sign_on() -> SignOn:
         raise Http404
     found: SignOn = settings.SIGN_ON
     return found
-
-
-def _person(request: HttpRequest) -> User:
-    assert isinstance(request.user, User)
-    return request.user
