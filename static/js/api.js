@@ -16,9 +16,24 @@ export class ApiError extends Error {
   }
 }
 
+// As the server wrote it into a form of this page, which may be drawn anew later.
+export const csrfToken = globalThis.document?.querySelector("input[name=csrfmiddlewaretoken]")?.value ?? "";
+
 const unreachable = () => t("The server cannot be reached. Your text is kept; try again in a moment.");
 
-export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis) }) {
+// What the server said no with; `answer`: its body, null where that was no JSON.
+export function refusalOf(status, answer) {
+  const error = answer?.error ?? {};
+  return new ApiError({
+    status,
+    code: error.code ?? "error",
+    message: error.message ?? t("The server answered with status {status}. Try again in a moment.", { status }),
+    fields: error.fields,
+    found: error.request ?? null,
+  });
+}
+
+export function createApi({ fetch = globalThis.fetch.bind(globalThis) } = {}) {
   async function call(method, url, body) {
     const headers = { Accept: "application/json" };
     if (method !== "GET") headers["X-CSRFToken"] = csrfToken;
@@ -32,14 +47,7 @@ export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis)
     if (response.status === 204) return null;
     const answer = await response.json().catch(() => null);
     if (response.ok) return answer;
-    const error = answer?.error ?? {};
-    throw new ApiError({
-      status: response.status,
-      code: error.code ?? "error",
-      message: error.message ?? t("The server answered with status {status}. Try again in a moment.", { status: response.status }),
-      fields: error.fields,
-      found: error.request ?? null,
-    });
+    throw refusalOf(response.status, answer);
   }
 
   const ofDocument = (id) => `/api/v1/documents/${encodeURIComponent(id)}`;
@@ -93,6 +101,8 @@ export function createApi({ csrfToken, fetch = globalThis.fetch.bind(globalThis)
     cancelExecution: (id) => call("POST", `/api/v1/executions/${encodeURIComponent(id)}/cancel`, {}),
   };
 }
+
+export const api = createApi();
 
 // A cursor link names the host as the server sees it, which behind a proxy may not be ours: keep path and query.
 function sameOriginPath(url) {

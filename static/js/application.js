@@ -20,7 +20,7 @@ export function conversationIn(pathname) {
   return PATH.exec(pathname)?.[1].toLowerCase() ?? null;
 }
 
-export function createApplication({ page, csrfToken, api }) {
+export function createApplication({ page, api }) {
   const opened = page.conversation ?? null; // as it was when the page was loaded; the list's first page need not have it
   const list = createConversationList(api, [...(page.pinned ?? []), ...(opened && !opened.is_temporary ? [opened] : [])]);
   const unread = createUnread(page.user.id);
@@ -30,7 +30,7 @@ export function createApplication({ page, csrfToken, api }) {
   const session = signal(null);
   const signedOut = signal(false);
   const roster = signal([]); // what the server says of each agent; without it names alone are shown
-  const attaching = createAttaching({ csrfToken, limitBytes: page.max_document_bytes ?? Infinity, added: () => undefined }); // files of the next question
+  const attaching = createAttaching({ limitBytes: page.max_document_bytes ?? Infinity, added: () => undefined }); // files of the next question
   const dropping = signal(false); // files are held over the page
   takeDrops({ ...attaching, add: (files) => attach(attaching, files) }, dropping);
   const waitingForMe = signal(0); // requests in the inbox
@@ -129,5 +129,5 @@ export function createApplication({ page, csrfToken, api }) {
     isReminded.value = false;
   }), { onReminder });
   api.listAgents().then(({ results }) => (roster.value = results), () => undefined);
-  return { page, csrfToken, api, list, session, openRun, signedOut, roster, attaching, dropping, waitingForMe, isReminded, temporary, unread, mode, inserted, conversationId, project, moveTo, go, say, remove };
+  return { page, api, list, session, openRun, signedOut, roster, attaching, dropping, waitingForMe, isReminded, temporary, unread, mode, inserted, conversationId, project, moveTo, go, say, remove };
 }

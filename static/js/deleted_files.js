@@ -1,12 +1,11 @@
 // The files of a place that were deleted lately, and the way back for each.
 import { html, render } from "../vendor/preact.js";
-import { createApi } from "./api.js";
+import { api } from "./api.js";
 import { createFileActions, fileOf } from "./files_actions.js";
 import { dress, refresh } from "./server_html.js";
 
-const csrfToken = document.querySelector("input[name=csrfmiddlewaretoken]").value;
 const list = document.getElementById("files-list");
-const actions = createFileActions({ api: createApi({ csrfToken }), changed: () => refresh("files-list"), deleted: () => undefined });
+const actions = createFileActions({ api, changed: () => refresh("files-list"), deleted: () => undefined });
 
 list.addEventListener("click", ({ target }) => {
   const button = target.closest("[data-put-back]");

@@ -1,7 +1,7 @@
 // The documents: a list that the server draws, kept up to date while files are added and read.
 import { html, render, signal } from "../vendor/preact.js";
 import { announce } from "./announce.js";
-import { createApi } from "./api.js";
+import { api } from "./api.js";
 import { DropVeil, Uploads } from "./components/documents_uploads.js";
 import { createDocumentActions } from "./documents_actions.js";
 import { createUploads, filesOf } from "./documents_upload.js";
@@ -17,7 +17,6 @@ const POLL_MS = 10_000; // while something is at work, in case that the socket i
 const REFRESH_MS = 60_000; // ages
 
 const page = JSON.parse(document.getElementById("page-data").textContent);
-const csrfToken = document.querySelector("input[name=csrfmiddlewaretoken]").value;
 const list = document.getElementById("documents-list");
 const fileBox = document.getElementById("doc-files");
 const veil = signal(false);
@@ -46,7 +45,6 @@ const readList = oneAtATime(async () => {
 // ── adding ──
 
 const uploads = createUploads({
-  csrfToken,
   limitBytes: page.limit_bytes,
   added: (item) => {
     if (item.state === "failed") return;
@@ -69,7 +67,7 @@ document.addEventListener("click", (event) => event.target.closest("[data-choose
 
 // ── the page ──
 
-const actions = createDocumentActions({ api: createApi({ csrfToken }), groups: page.groups, projects: page.projects, changed: readList, deleted: readList });
+const actions = createDocumentActions({ api, groups: page.groups, projects: page.projects, changed: readList, deleted: readList });
 
 dress(document);
 actions.listen(list);

@@ -1,10 +1,10 @@
 // One document: its pages are fetched as they come into view; links to pages, sections and places scroll there.
 import { html, render } from "../vendor/preact.js";
-import { createApi } from "./api.js";
+import { api } from "./api.js";
 import { createDocumentActions } from "./documents_actions.js";
 import { t } from "./i18n.js";
 import { watchInbox } from "./inbox_socket.js";
-import { dress, refresh } from "./server_html.js";
+import { dress, read, refresh } from "./server_html.js";
 
 const AT_ONCE = 5; // as the server gives them
 const NEAR = "900px 0px"; // of the window: pages this close are fetched
@@ -13,7 +13,6 @@ const POLL_MS = 10_000;
 const WIDE = matchMedia("(min-width: 60rem)"); // room for the contents beside the text
 
 const page = JSON.parse(document.getElementById("page-data").textContent);
-const csrfToken = document.querySelector("input[name=csrfmiddlewaretoken]").value;
 const leaves = document.getElementById("leaves");
 const pageBox = document.querySelector(".page-form input[name=page]");
 
@@ -53,7 +52,7 @@ function grow(pages) {
 function load(number) {
   if (isLoaded(leafOf(number))) return Promise.resolve();
   const first = number - ((number - 1) % AT_ONCE);
-  if (!loading.has(first)) loading.set(first, fetchLeaves(first).catch(() => {}).finally(() => loading.delete(first)));
+  if (!loading.has(first)) loading.set(first, fetchLeaves(first).finally(() => loading.delete(first)));
   return loading.get(first);
 }
 
@@ -61,9 +60,8 @@ async function fetchLeaves(first) {
   const query = new URLSearchParams(location.search);
   for (const name of ["at", "side"]) query.delete(name);
   query.set("page", first);
-  const response = await fetch(`/documents/${page.document.id}/pages/?${query}`, { credentials: "same-origin" });
-  if (!response.ok) throw new Error(`the pages from ${first} were answered with ${response.status}`);
-  const fresh = new DOMParser().parseFromString(await response.text(), "text/html");
+  const { isOk, fresh } = await read(`/documents/${page.document.id}/pages/?${query}`);
+  if (!isOk) return;
   for (const leaf of fresh.querySelectorAll(".leaf")) {
     const here = leafOf(leaf.dataset.page);
     if (!here || isLoaded(here)) continue;
@@ -147,7 +145,7 @@ function onDocument(told) {
 }
 
 const actions = createDocumentActions({
-  api: createApi({ csrfToken }),
+  api,
   groups: page.groups,
   projects: page.projects,
   changed: look,

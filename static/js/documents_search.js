@@ -1,14 +1,13 @@
 // The search that can be looked into: what a question finds, in what order, and what each stage did for it.
 import { html, render, signal } from "../vendor/preact.js";
 import { announce } from "./announce.js";
-import { createApi } from "./api.js";
+import { api } from "./api.js";
 import { Icon } from "./components/icons.js";
 import { Trace } from "./components/documents_trace.js";
 import { marked, number, wantedOf, whyOf } from "./documents_trace.js";
 import { parts, t, tn } from "./i18n.js";
 
 const page = JSON.parse(document.getElementById("page-data").textContent);
-const api = createApi({ csrfToken: document.querySelector("input[name=csrfmiddlewaretoken]").value });
 const form = document.getElementById("search-form");
 const within = signal(page.document); // {id, name} or null
 const state = signal({ is: "idle" }); // idle | busy | found | failed

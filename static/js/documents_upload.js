@@ -1,5 +1,6 @@
 // Files on their way to the server: a few at a time, each with its progress, its refusal and a way to stop it.
 import { computed, signal } from "../vendor/preact.js";
+import { csrfToken, refusalOf } from "./api.js";
 import { language, t, tn } from "./i18n.js";
 
 const AT_ONCE = 3;
@@ -23,7 +24,7 @@ export const asDocument = {
 // state: "waiting" | "sending" | "checking" (it has arrived) | "added" | "known" (the same bytes are here) | "failed"
 // `as`: where a file goes and in which form, and what an answer means; without it each becomes a document. With `as.place(outcome)`
 // it is not added before that is done, too: where it fails, another try sends no bytes again.
-export function createUploads({ csrfToken, limitBytes, added, as = asDocument }) {
+export function createUploads({ limitBytes, added, as = asDocument }) {
   const items = signal([]);
   const untaken = signal(0); // files of the last choice that were more than are taken at once
   const requests = new Map(); // id → XMLHttpRequest
@@ -129,14 +130,14 @@ export function faultOf({ size, isUnreadable }, limitBytes) {
 export function outcomeOf(status, answer) {
   if (status === 201) return { state: "added", documentId: answer?.doc_id ?? null };
   if (status === 200) return { state: "known", documentId: answer?.doc_id ?? null, knownAs: answer?.filename ?? "" };
-  return refusalOf(status, answer);
+  return failureOf(status, answer);
 }
 
 // `isForAll`: the next one would be refused like this one.
-export function refusalOf(status, answer) {
-  if (status === 401 || answer?.error?.code === "not_authenticated") return { state: "failed", error: signedOut(), isForAll: true };
-  const error = answer?.error?.message ?? t("The server answered with status {status}. Try again in a moment.", { status });
-  return { state: "failed", error, ...(status === 429 && { isForAll: true }) };
+export function failureOf(status, answer) {
+  const refused = refusalOf(status, answer);
+  if (refused.isSignedOut) return { state: "failed", error: signedOut(), isForAll: true };
+  return { state: "failed", error: refused.message, ...(status === 429 && { isForAll: true }) };
 }
 
 const digits = (value, count) => value.toLocaleString(language, { minimumFractionDigits: count, maximumFractionDigits: count, useGrouping: false });

@@ -1,6 +1,6 @@
 // One file: its text in colours or as Markdown, its versions, its name.
 import { html, render } from "../vendor/preact.js";
-import { createApi } from "./api.js";
+import { api } from "./api.js";
 import { highlight } from "./code.js";
 import { createFileActions, fileOf, tellNextPage } from "./files_actions.js";
 import { addressOf } from "./files_upload.js";
@@ -9,13 +9,12 @@ import { lex, renderBlock } from "./markdown.js";
 import { dress } from "./server_html.js";
 
 const page = JSON.parse(document.getElementById("page-data").textContent);
-const csrfToken = document.querySelector("input[name=csrfmiddlewaretoken]").value;
 const carrier = document.querySelector("[data-file]");
 // The address of the place on these pages, from that in the API.
 const placePage = page.root.replace("/api/v1/", "/");
 
 const actions = createFileActions({
-  api: createApi({ csrfToken }),
+  api,
   changed: (file) => location.assign(placePage + addressOf(file.path)),
   deleted: (file) => {
     tellNextPage(file);

@@ -1,7 +1,7 @@
 // A folder: a list that the server draws, kept up to date while files are added, renamed and deleted.
 import { html, render, signal } from "../vendor/preact.js";
 import { announce } from "./announce.js";
-import { createApi } from "./api.js";
+import { api } from "./api.js";
 import { DropVeil, Uploads } from "./components/documents_uploads.js";
 import { createUploads } from "./documents_upload.js";
 import { takeDrops } from "./file_drop.js";
@@ -15,7 +15,6 @@ const PAUSE_MS = 300; // between two files that arrive: the list is read once fo
 const REFRESH_MS = 60_000; // ages, and what agents have written
 
 const page = JSON.parse(document.getElementById("page-data").textContent);
-const csrfToken = document.querySelector("input[name=csrfmiddlewaretoken]").value;
 const list = document.getElementById("files-list");
 const fileBox = document.getElementById("files-box");
 const mayWrite = document.querySelector("[data-choose]") !== null;
@@ -39,7 +38,6 @@ const readSoon = () => {
 };
 
 const uploads = createUploads({
-  csrfToken,
   limitBytes: page.limit_bytes,
   as: intoFolder(page.root, page.folder),
   added: (item) => {
@@ -63,7 +61,7 @@ if (mayWrite) {
   document.addEventListener("click", (event) => event.target.closest("[data-choose]") && fileBox.click());
 }
 
-const actions = createFileActions({ api: createApi({ csrfToken }), changed: readList, deleted: readList });
+const actions = createFileActions({ api, changed: readList, deleted: readList });
 
 dress(document);
 actions.listen(list);

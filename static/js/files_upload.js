@@ -1,5 +1,5 @@
 // Files on their way into a workspace: each to its path there. What stands there already becomes an older version.
-import { filesOf, refusalOf } from "./documents_upload.js";
+import { failureOf, filesOf } from "./documents_upload.js";
 import { t } from "./i18n.js";
 
 // `root`: the address of the place, which ends with a slash; `folder`: within it, empty or with a slash at its end.
@@ -8,7 +8,7 @@ export function intoFolder(root, folder) {
     method: "PUT",
     url: (file) => root + addressOf(folder + (file.within ?? (file.webkitRelativePath || file.name))),
     body: (file) => file,
-    outcomeOf: (status, answer) => (status === 201 || status === 200 ? { state: "added" } : refusalOf(status, answer)),
+    outcomeOf: (status, answer) => (status === 201 || status === 200 ? { state: "added" } : failureOf(status, answer)),
   };
 }
 

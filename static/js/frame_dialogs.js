@@ -1,12 +1,11 @@
 // The commands and the sheet of keys on the pages around the chat. Loaded by the first press of a key (`frame.js`).
 import { html, render } from "../vendor/preact.js";
-import { createApi } from "./api.js";
+import { api } from "./api.js";
 import { HelpSheet } from "./components/help.js";
 import { Palette } from "./components/palette.js";
 
 const SHEET = new URL("../css/overlays.css", import.meta.url).href;
 
-const { searchAll } = createApi({ csrfToken: "" }); // nothing is changed from here
 const go = (url) => location.assign(url);
 const can = {
   create: () => go("/"),
@@ -15,7 +14,7 @@ const can = {
   isOffered: (url) => Boolean(document.querySelector(`header.frame a[href="${url}"]`)),
 };
 const dialogs = {
-  palette: (close) => html`<${Palette} can=${can} conversations=${[]} search=${searchAll} go=${(id) => go(`/c/${id}/`)} open=${go} close=${close} />`,
+  palette: (close) => html`<${Palette} can=${can} conversations=${[]} search=${api.searchAll} go=${(id) => go(`/c/${id}/`)} open=${go} close=${close} />`,
   help: (close) => html`<${HelpSheet} close=${close} />`,
 };
 

@@ -1,7 +1,7 @@
 // The newest conversations in the frame of a page that is not the chat's, where it has room for them, and finding one by its
 // title, as in the chat. Also the keys that are told there, which differ between keyboards.
 import { grouped } from "./ages.js";
-import { createApi } from "./api.js";
+import { api } from "./api.js";
 import { t } from "./i18n.js";
 import { keysOf } from "./keys.js";
 
@@ -9,7 +9,6 @@ const BESIDE = matchMedia("(min-width: 64rem)");
 const ENOUGH = 30; // found ones; below it further pages are asked for
 const place = document.querySelector("[data-conversations]");
 const box = document.querySelector("[data-find-conversation]");
-const { listConversations } = createApi({ csrfToken: "" }); // nothing is changed from here
 let known = [];
 let next = null;
 let isAll = false; // no page follows
@@ -27,7 +26,7 @@ async function readOn() {
   if (reading || isAll) return;
   reading = true;
   try {
-    const page = await listConversations(next);
+    const page = await api.listConversations(next);
     known = [...known, ...page.results];
     next = page.next;
     isAll = !next;

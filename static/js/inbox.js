@@ -1,7 +1,7 @@
 // The inbox: a list that the server draws, with a card beside it where there is room, keys, and one answer to many.
 import { batch, html, render, signal } from "../vendor/preact.js";
 import { announce } from "./announce.js";
-import { createApi } from "./api.js";
+import { api } from "./api.js";
 import { t, tn } from "./i18n.js";
 import { BulkBar, BulkDialog } from "./components/bulk.js";
 import { RequestView } from "./components/request_view.js";
@@ -16,8 +16,6 @@ const WIDE = matchMedia("(min-width: 68rem)"); // room for a card beside the lis
 const REFRESH_MS = 30_000; // ages, and what the count alone does not tell
 
 const page = JSON.parse(document.getElementById("page-data").textContent);
-const csrfToken = document.querySelector("input[name=csrfmiddlewaretoken]").value;
-const api = createApi({ csrfToken });
 const requests = createRequests(api);
 const list = document.getElementById("inbox-list");
 const title = document.title;

@@ -1,6 +1,6 @@
 // The page of one request: its card, and its history as the server draws it.
 import { effect, html, render } from "../vendor/preact.js";
-import { createApi } from "./api.js";
+import { api } from "./api.js";
 import { RequestView } from "./components/request_view.js";
 import { watchInbox } from "./inbox_socket.js";
 import { createRequests } from "./requests.js";
@@ -9,8 +9,7 @@ import { dress, refresh } from "./server_html.js";
 const LOOK_MS = 15_000; // somebody else may decide it meanwhile
 
 const page = JSON.parse(document.getElementById("page-data").textContent);
-const csrfToken = document.querySelector("input[name=csrfmiddlewaretoken]").value;
-const requests = createRequests(createApi({ csrfToken }));
+const requests = createRequests(api);
 const { request_id: id, owner_name, is_own } = page.request;
 const place = document.getElementById("request");
 

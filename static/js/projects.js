@@ -1,7 +1,7 @@
 // A project: the reader's conversations in it, and files that are added to it. The rest of the page the server draws.
 import { html, render, signal } from "../vendor/preact.js";
 import { announce } from "./announce.js";
-import { createApi } from "./api.js";
+import { api } from "./api.js";
 import { DropVeil, Uploads } from "./components/documents_uploads.js";
 import { asDocument, createUploads } from "./documents_upload.js";
 import { takeDrops } from "./file_drop.js";
@@ -15,8 +15,6 @@ const AT_MOST_EVERY_MS = 1000;
 const POLL_MS = 10_000; // while a document is at work, in case that the socket is silent
 
 const page = JSON.parse(document.getElementById("page-data").textContent);
-const csrfToken = document.querySelector("input[name=csrfmiddlewaretoken]").value;
-const api = createApi({ csrfToken });
 const fileBox = document.getElementById("project-files");
 const conversations = signal({ items: [], next: null, state: "loading", error: "" });
 const veil = signal(false);
@@ -58,7 +56,6 @@ async function intoProject({ documentId }) {
 }
 
 const uploads = createUploads({
-  csrfToken,
   limitBytes: page.limit_bytes,
   as: { ...asDocument, place: intoProject },
   added: (item) => {

@@ -1,4 +1,6 @@
 // The form of a schedule: the next times follow what is picked. Without this a button asks the server.
+import { read } from "./server_html.js";
+
 const PAUSE_MS = 250;
 const WHEN = new Set(["frequency", "at", "weekdays", "day", "count", "unit", "moment", "cron", "time_zone", "until"]);
 const form = document.getElementById("schedule-form");
@@ -8,16 +10,10 @@ let latest = 0;
 
 async function look() {
   const mine = ++latest;
-  try {
-    const response = await fetch(form.dataset.times, { method: "POST", body: new URLSearchParams(new FormData(form)), headers: { Accept: "text/html" } });
-    if (!response.ok || response.redirected || mine !== latest) return;
-    // The server's own page, whose texts are escaped there.
-    const piece = new DOMParser().parseFromString(await response.text(), "text/html");
-    if (mine === latest) shown.replaceChildren(...piece.body.childNodes);
-  } catch {
-    // The button is still there for who asks again.
-    if (mine === latest) form.classList.remove("is-live");
-  }
+  const { isOk, fresh } = await read(form.dataset.times, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+  if (mine !== latest) return;
+  if (isOk) shown.replaceChildren(...fresh.body.childNodes);
+  form.classList.toggle("is-live", isOk); // without it the button is there for who asks again
 }
 
 // Who has chosen no zone in the settings most likely means the one of their clock.

@@ -2,7 +2,7 @@
 import { announce } from "./announce.js";
 import { t, tn } from "./i18n.js";
 import { morphChildren } from "./morph.js";
-import { dress } from "./server_html.js";
+import { dress, read } from "./server_html.js";
 
 const PAUSE_MS = 160; // between two keys of somebody who types on
 const form = document.getElementById("find-form");
@@ -26,22 +26,16 @@ async function ask() {
   asking?.abort();
   const mine = (asking = new AbortController());
   found.setAttribute("aria-busy", "true");
-  try {
-    const response = await fetch(address, { credentials: "same-origin", headers: { Accept: "text/html" }, signal: mine.signal });
-    if (response.redirected) return void location.assign(address); // signed out meanwhile
-    if (!response.ok) shown = null; // so that the same words may be tried again
-    take(await response.text(), address);
-  } catch (error) {
-    if (error.name === "AbortError") return;
-    shown = null;
-    complain();
-  }
+  const { isOk, fresh, isSignedOut } = await read(address, { signal: mine.signal });
+  if (mine.signal.aborted) return;
+  if (isSignedOut) return void location.assign(address);
+  if (!isOk) shown = null; // so that the same words may be tried again
+  take(fresh, address);
   found.removeAttribute("aria-busy");
 }
 
-function take(text, address) {
-  const fresh = new DOMParser().parseFromString(text, "text/html");
-  const part = fresh.getElementById("find-found");
+function take(fresh, address) {
+  const part = fresh?.getElementById("find-found");
   if (!part) return complain();
   dress(part);
   morphChildren(found, document.importNode(part, true));

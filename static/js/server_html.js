@@ -16,12 +16,20 @@ function tell(element, words, now) {
   element.title = moment(element.dateTime, now);
 }
 
+// What the server draws at an address. `fresh`: null where it did not come, or not whole; of a refusal it is the page that says so.
+// `isSignedOut`: the server led elsewhere.
+export async function read(address, options = {}) {
+  const response = await fetch(address, { credentials: "same-origin", headers: { Accept: "text/html" }, ...options }).catch(() => null);
+  const isSignedOut = response?.redirected ?? false;
+  const text = isSignedOut ? null : ((await response?.text().catch(() => null)) ?? null); // it may break off within
+  const fresh = text === null ? null : new DOMParser().parseFromString(text, "text/html");
+  return { fresh, isOk: fresh !== null && response.ok, isSignedOut };
+}
+
 // Reads this page again and takes over the parts with these ids. True if it could.
 export async function refresh(...ids) {
-  const response = await fetch(location.href, { credentials: "same-origin", headers: { Accept: "text/html" } }).catch(() => null);
-  const text = response?.ok && !response.redirected ? await response.text().catch(() => null) : null; // it may break off within
-  if (text === null) return false;
-  const fresh = new DOMParser().parseFromString(text, "text/html");
+  const { isOk, fresh } = await read(location.href);
+  if (!isOk) return false;
   for (const id of ids) {
     const part = fresh.getElementById(id);
     const here = document.getElementById(id);

@@ -1,7 +1,7 @@
 // What the page knows of one conversation, as a pure fold: reduce(state, action) → state. No network, no clock, no DOM.
-// The same messages read from the server give the same `summary` as the events that made them. How a run went is trace.js's.
+// The same messages read from the server give the same as the events that made them. How a run went is trace.js's.
 import { isBefore, merged, placed, shownBranch } from "./message_order.js";
-import { EMPTY_TRACE, addUsage, applyToTrace, asUsage, summaryOfTrace, withSource } from "./trace.js";
+import { EMPTY_TRACE, addUsage, applyToTrace, asUsage, withSource } from "./trace.js";
 
 export const FINAL = new Set(["completed", "failed", "cancelled"]);
 
@@ -386,28 +386,4 @@ let branchOf = { messages: null, chosen: null, rows: [] };
 export function chosenEnd(state) {
   const shown = transcript(state).at(-1)?.message;
   return shown && shown.id !== state.messages.at(-1)?.id && shown.role === "assistant" ? shown.id : null;
-}
-
-// What a person sees of the conversation, without what depends on when they looked: the same from events and from a reload.
-export function summary(state) {
-  return state.messages.map((message) => {
-    const execution = state.executions[message.execution_id];
-    return {
-      id: message.id,
-      parent_id: message.parent_id,
-      role: message.role,
-      text: answerText(message, execution),
-      status: execution?.status ?? null,
-      error: execution?.error ?? null,
-      usage: execution && FINAL.has(execution.status) ? execution.usage : null,
-      sources: execution?.sources ?? [],
-      checks: execution?.checks ?? NO_CHECKS,
-    };
-  });
-}
-
-// How each run went that is known to its end or is being told: the same from events as they come and from the log that is read.
-export function runsOf(state) {
-  const known = Object.values(state.executions).filter(({ status, trace }) => trace.whole || !FINAL.has(status));
-  return Object.fromEntries(known.map(({ id, trace }) => [id, summaryOfTrace(trace)]).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

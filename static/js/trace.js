@@ -1,6 +1,6 @@
 // How a run came to its answer, as a pure fold of its events: routing, plan, agents with what each did, questions to people.
 // Tokens are store.js's, programs and what came of them hands.js's. Names of steps and agents come from models: tables are lists that are searched, never objects.
-import { HANDS, lost, resultsOf } from "./hands.js";
+import { HANDS, lost } from "./hands.js";
 
 const ENDED = new Set(["completed", "failed", "skipped", "cancelled", "deleted"]);
 
@@ -310,21 +310,3 @@ function over(trace) {
   const closed = pending.reduce((so_far, { id }) => withEntry(so_far, id, { status: "expired" }), trace);
   return { ...closed, whole: true, requests: trace.requests.map((request) => (request.status === "pending" ? { ...request, status: "expired" } : request)) };
 }
-
-// What a person sees of how a run went, without moments: the plan, the tree of agents, their tools, what came of them, and
-// what was asked.
-export function summaryOfTrace(trace) {
-  const { whole, routing, plan, agents, requests, added } = trace;
-  return {
-    whole,
-    routing,
-    plan: plan && { ...plan, steps: plan.steps.map(timeless) },
-    tree: agents.map(({ entries, bornAt, ...agent }) => timeless(agent)),
-    tools: agents.flatMap(({ id, entries }) => entries.map(({ at, ...entry }) => ({ agent: id, ...timeless(entry) }))),
-    outputs: Object.fromEntries(Object.entries(resultsOf(trace)).map(([kind, found]) => [kind, found.map(({ at, ...entry }) => entry)])),
-    requests: requests.map(({ askedAt, ...request }) => timeless(request)),
-    added,
-  };
-}
-
-const timeless = ({ startedAt, endedAt, ...rest }) => rest;

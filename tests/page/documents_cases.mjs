@@ -24,7 +24,7 @@ async function sent(files, answers, options = {}) {
     }
   };
   try {
-    const uploads = createUploads({ csrfToken: "", limitBytes: 1_000, added: () => undefined, ...options });
+    const uploads = createUploads({ limitBytes: 1_000, added: () => undefined, ...options });
     uploads.add(files);
     await ended(uploads);
     return { uploads, posts: () => count };

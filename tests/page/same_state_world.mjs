@@ -31,7 +31,7 @@ function installBrowser() {
     setTimeout: later(false), setInterval: later(true), clearTimeout: never, clearInterval: never,
     requestAnimationFrame: (act) => later(false)(act, 16), cancelAnimationFrame: never,
     addEventListener: (type, act) => world.opening?.listeners.push([type, act]), removeEventListener: (type, act) => world.tabs.forEach((tab) => tab.forget(act)),
-    document: { hidden: false, addEventListener: () => undefined, removeEventListener: () => undefined, getElementById: () => null },
+    document: { hidden: false, addEventListener: () => undefined, removeEventListener: () => undefined, getElementById: () => null, querySelector: () => null },
     location: new URL("http://127.0.0.1/"),
     localStorage: {
       getItem: (key) => stored.get(shared(key)) ?? null, setItem: (key, value) => stored.set(shared(key), value), removeItem: (key) => stored.delete(shared(key)), clear: () => stored.clear(),
@@ -369,6 +369,7 @@ const modules = async () => ({
   ...(await import("../../static/js/store.js")),
   ...(await import("../../static/js/trace.js")),
   ...(await import("../../static/js/api.js")),
+  ...(await import("./summaries.mjs")),
 });
 
 let client = null;
@@ -393,7 +394,7 @@ class Tab {
   }
 
   open() {
-    const api = client.createApi({ csrfToken: "x", fetch: fetchOf(this) });
+    const api = client.createApi({ fetch: fetchOf(this) });
     world.opening = this;
     this.session = client.openSession({
       conversationId: `${CONVERSATION}~${this.number}`, userId: "alice", api, page: world.pageSize,

@@ -1,6 +1,7 @@
 // Cases for the page's reducer: run by `node --test` (store.test.mjs) and, the same ones, in the browser (test_store.py).
-import { EMPTY, FINAL, answerText, applyEvent, hasGap, lastNumbers, lastTimes, partsOf, reduce, streamedText, summary, transcript } from "../../static/js/store.js";
+import { EMPTY, FINAL, answerText, applyEvent, hasGap, lastNumbers, lastTimes, partsOf, reduce, streamedText, transcript } from "../../static/js/store.js";
 import { RUN, delivered, equal, numbered, randomFrom } from "./given.mjs";
+import { summary } from "./summaries.mjs";
 
 const user = (id, parent_id, text = "Why?", client_id = null) =>
   ({ id, parent_id, role: "user", text, created_at: "2026-11-01T10:00:00Z", mode: "chat", client_id, execution: null, sources: [] });

@@ -1,6 +1,7 @@
 // The conversations: search, open, pin, rename, share, export, delete; the ways to the other pages, and the person's own menu.
 import { html, useEffect, useRef, useState } from "../../vendor/preact.js";
 import { grouped } from "../ages.js";
+import { csrfToken } from "../api.js";
 import { t } from "../i18n.js";
 import { keysOf } from "../keys.js";
 import { Icon } from "./icons.js";
@@ -145,7 +146,7 @@ function UserMenu({ application, onHelp }) {
       <${ThemeButton} />
       <button type="button" role="menuitem" onClick=${onHelp}><${Icon} name="keyboard" />${t("Keys")}</button>
       <form method="post" action="/accounts/logout/">
-        <input type="hidden" name="csrfmiddlewaretoken" value=${application.csrfToken} />
+        <input type="hidden" name="csrfmiddlewaretoken" value=${csrfToken} />
         <button type="submit" role="menuitem"><${Icon} name="leave" />${t("Sign out")}</button>
       </form>
     </${Menu}>
