@@ -32,12 +32,12 @@ AT_ONCE = 500
 class RunsPart(PersonalPart):
     name = "agents"
     goes = (
-        _("Your runs: what was asked, answered and done in them; those that still go are stopped"),
-        _("Your mailboxes and MCP servers with their passwords and keys, your apps and sandboxes"),
+        _("Runs: what was asked, answered and done in them; those that still go are stopped"),
+        _("Mailboxes and MCP servers with their passwords and keys, apps and sandboxes"),
     )
     stays = (
         _("What was spent: when, by which agent and model, how many tokens and at what cost"),
-        _("Mails that were sent, and whatever else your agents did outside of here"),
+        _("Mails that were sent, and whatever else agents did outside of here"),
     )
 
     def write(self, user_id: UUID, archive: Archive) -> None:

@@ -29,7 +29,7 @@ TITLE_CHARS = 80
 
 class ConversationsPart(PersonalPart):
     name = "conversations"
-    goes = (_("Your conversations, and every link to one that you shared"), _("Your schedules and their history"))
+    goes = (_("Conversations, and every link to one that was shared"), _("Schedules and their history"))
 
     def write(self, user_id: UUID, archive: Archive) -> None:
         own = Conversation.objects.filter(user=user_id, deleted_at=None)

@@ -25,7 +25,7 @@ AT_ONCE = 500
 
 class RequestsPart(PersonalPart):
     name = "hitl"
-    goes = (_("The words of your standing rules, and of what you were asked and answered"),)
+    goes = (_("The words of standing rules, and of what was asked and answered"),)
     stays = (
         _("That a decision or a standing rule was made: when, about which tool, how it ended, and by a deleted user"),
     )

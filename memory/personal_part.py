@@ -34,10 +34,10 @@ AT_ONCE = 200
 class MemoryPart(PersonalPart):
     name = "memory"
     goes = (
-        _("Your documents and everything that was read in them, also those that you shared"),
-        _("Your files, with all their versions"),
-        _("Everything that is remembered about you"),
-        _("Your connectors, and projects that nobody else is in"),
+        _("Documents and everything that was read in them, also those that were shared"),
+        _("Files, with all their versions"),
+        _("Everything that is remembered"),
+        _("Connectors, and projects that nobody else is in"),
     )
     stays = (
         _("Projects that others are in, with their files: whoever of them has been here longest becomes the owner"),

@@ -10,9 +10,9 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import Count
+from django.db.models import Count, Prefetch
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -21,6 +21,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_http_methods, require_POST
 
 from hyperagent.accounts.models import User
+from hyperagent.accounts.people_views import ForAdministrators
 from hyperagent.accounts.requests import address_of, person
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import NotThere, Refused
@@ -85,6 +86,7 @@ def _shown(request: HttpRequest, project: Project, **more: Any) -> dict[str, Any
         "project": project,
         "is_owner": is_owner,
         "members": _members(project),
+        "heirs": projects.heirs_of(project) if is_owner else (),
         "page": page,
         "rows": [row_of(document, reader=user) for document in page],
         "offered": list(offered.only("filename")[:MOST_OFFERED]),
@@ -145,13 +147,15 @@ def _remove_member(user: User, project_id: uuid.UUID, _request: HttpRequest, mem
     return _("You have left the project.") if member_id == user.pk else _("Removed, with their documents.")
 
 
+def _hand_over(user: User, project_id: uuid.UUID, request: HttpRequest) -> str:
+    projects.seen(user, project_id)
+    heir = projects.hand_over(user, project_id, _chosen(request, "member"))
+    return _("{name} owns the project now. You are still a member.").format(name=heir.display_name or heir.email)
+
+
 def _add_document(user: User, project_id: uuid.UUID, request: HttpRequest) -> str:
     projects.seen(user, project_id)
-    try:
-        document_id = uuid.UUID(request.POST.get("document", ""))
-    except ValueError:
-        raise Refused("no_document", _("Choose one of your documents to add.")) from None
-    projects.add_documents(user, project_id, [document_id])
+    projects.add_documents(user, project_id, [_chosen(request, "document")])
     return _("Added. Every member can read it now.")
 
 
@@ -165,12 +169,42 @@ def _delete(user: User, project_id: uuid.UUID, _request: HttpRequest) -> str:
     return _("The project is deleted. Documents and conversations stayed with their owners.")
 
 
+def _chosen(request: HttpRequest, name: str) -> uuid.UUID:
+    """Of a list that begins with a line that chooses nothing."""
+    try:
+        return uuid.UUID(request.POST.get(name, ""))
+    except ValueError:
+        raise Refused("nothing_chosen", _("Choose one from the list.")) from None
+
+
+class ProjectsOf(ForAdministrators):
+    """The projects of one person, to be handed over once that person is deactivated. By what tells them apart without
+    their names, which people wrote."""
+
+    def get(self, request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
+        owner = get_object_or_404(User, pk=person_id, deleted_at=None)
+        owned = counted(Project.objects.filter(owner=owner)).order_by("created_at", "pk")
+        with_heirs = owned.prefetch_related(Prefetch("members", queryset=projects.able(), to_attr="heirs"))
+        page = Paginator(with_heirs, PROJECTS_A_PAGE).get_page(request.GET.get("page"))
+        return render(request, "memory/projects_of.html", {"tab": "people", "owner": owner, "page": page})
+
+    def post(self, request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
+        def verb() -> None:
+            chosen = _chosen(request, "project"), _chosen(request, "member")
+            projects.hand_over_for(person_id, *chosen, by=person(request))
+
+        self.tried(verb, _("Handed over."))
+        return redirect("memory:projects-of", person_id)
+
+
 urlpatterns = [
     path("projects/", all_projects, name="projects"),
     path("projects/<uuid:project_id>/", one_project, name="project"),
     path("projects/<uuid:project_id>/delete/", _verb(_delete), name="delete-project"),
     path("projects/<uuid:project_id>/members/", _verb(_add_member), name="add-member"),
     path("projects/<uuid:project_id>/members/<uuid:member_id>/remove/", _verb(_remove_member), name="remove-member"),
+    path("projects/<uuid:project_id>/owner/", _verb(_hand_over), name="hand-over-project"),
+    path("people/<uuid:person_id>/projects/", ProjectsOf.as_view(), name="projects-of"),
     path("projects/<uuid:project_id>/documents/", _verb(_add_document), name="add-document"),
     path("projects/<uuid:project_id>/documents/<uuid:document_id>/remove/", _verb(_take_out), name="take-out"),
 ]

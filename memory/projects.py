@@ -1,7 +1,8 @@
 """Everything that changes a project, and what runs are told of it. Pages, endpoints and conversations call these verbs.
 
 The owner names it, writes its instructions and chooses its members. Members see its documents and add their own. Who
-leaves, or is removed, takes their documents along. Deleting it deletes no document and no conversation.
+leaves, or is removed, takes their documents along. The owner may hand it over to a member, and an administrator may
+while the owner is deactivated. Deleting it deletes no document and no conversation.
 """
 
 import uuid
@@ -10,12 +11,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from hyperagent.accounts import attempts
+from hyperagent.accounts import attempts, people
 from hyperagent.accounts.attempts import TooManyTries, Try
 from hyperagent.accounts.limits import Door, too_many_tries
 from hyperagent.accounts.models import User
+from hyperagent.accounts.scopes import UserKind
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.languages import grouped
@@ -35,7 +38,7 @@ MAX_DOCUMENTS: Final = 2_000
 @dataclass(frozen=True, slots=True)
 class ProjectBrief:
     """What the agents of a run are told of its project. `written_by`: the name of whoever wrote the instructions;
-    `author_id`: who that is, None for one who has left."""
+    `author_id`: who that is, None for an earlier owner."""
 
     id: uuid.UUID
     name: str
@@ -126,6 +129,45 @@ def remove_member(user: User, project_id: uuid.UUID, member_id: uuid.UUID) -> No
         _record(AuditKind.PROJECT_UNSHARED, user, project_id, member=str(member_id))
 
 
+def able() -> QuerySet[User]:
+    """Whom a project can be handed over to, if they are members of it."""
+    return User.objects.filter(is_active=True, kind=UserKind.PERSON).order_by("display_name", "email")
+
+
+def heirs_of(project: Project) -> QuerySet[User]:
+    return able().filter(projects=project).exclude(pk=project.owner_id)
+
+
+def hand_over(owner: User, project_id: uuid.UUID, member_id: uuid.UUID) -> User:
+    """This member is its owner from then on. The one before stays a member."""
+    with transaction.atomic():
+        return _hand_over(_of_owner(owner, project_id), member_id, by=owner)
+
+
+def hand_over_for(owner_id: uuid.UUID, project_id: uuid.UUID, member_id: uuid.UUID, *, by: User) -> User:
+    """The same by an administrator, of a project whose owner is deactivated."""
+    with transaction.atomic():
+        owner = people.hold(by, owner_id).user
+        if owner.is_active:
+            message = _("They are active: they hand their projects over themselves, on the page of each.")
+            raise Conflict("owner_is_active", message)
+        project = Project.objects.select_for_update().filter(pk=project_id, owner=owner).first()
+        if project is None:
+            raise NotThere
+        return _hand_over(project, member_id, by=by)
+
+
+def _hand_over(project: Project, member_id: uuid.UUID, *, by: User) -> User:
+    """Its instructions are not the heir's words, and do not stand in the prompts of their runs as theirs."""
+    heir = heirs_of(project).filter(pk=member_id).first()
+    if heir is None:
+        raise NotThere
+    project.owner, project.is_inherited = heir, True
+    project.save(update_fields=["owner", "is_inherited"])
+    _record(AuditKind.PROJECT_HANDED_OVER, by, project.pk, member=str(heir.pk))
+    return heir
+
+
 def add_documents(user: User, project_id: uuid.UUID, document_ids: Sequence[uuid.UUID]) -> None:
     """All of them, or none. What is in it already stays."""
     try:
@@ -188,7 +230,7 @@ def brief_of(project_id: uuid.UUID, user_id: uuid.UUID) -> ProjectBrief | None:
     if project is None:
         return None
     if project.is_inherited:
-        return ProjectBrief(project.pk, project.name, project.instructions, "an owner who has left", None)
+        return ProjectBrief(project.pk, project.name, project.instructions, "an earlier owner", None)
     name = project.owner.display_name or "its owner"
     return ProjectBrief(project.pk, project.name, project.instructions, name, project.owner_id)
 

@@ -174,7 +174,9 @@ class UserAdmin(QuickListAdmin, PermissionsInWords, StockUserAdmin):  # type: ig
         """Nothing is deleted row by row: the account is closed, and what is kept of the person goes part by part."""
         users = list(objs)
         kept = parts()
-        told = [str(sentence) for part in reversed(kept) for sentence in part.goes]
+        goes = [str(sentence) for part in reversed(kept) for sentence in part.goes]
+        stays = [str(sentence) for part in reversed(kept) for sentence in part.stays]
+        told = [str(_("What goes, for good")), goes, str(_("What stays")), stays]
         refused = [f"{user}: {reason}" for user in users if (reason := closing.why_not(user))]
         shown = [entry for user in users for entry in (str(user), told)]
         return shown, {str(User._meta.verbose_name_plural): len(users)}, set(), refused

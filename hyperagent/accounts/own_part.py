@@ -20,10 +20,10 @@ from hyperagent.lib.times import iso
 class AccountPart(PersonalPart):
     name = "accounts"
     goes = (
-        _("Your name, your e-mail address and your password; you are signed out everywhere"),
-        _("Your API tokens, which stop at once"),
-        _("Your second factors, and what links the account to the provider of single sign-on"),
-        _("Your data exports"),
+        _("Name, e-mail address and password; every browser is signed out"),
+        _("API tokens, which stop at once"),
+        _("Second factors, and what links the account to the provider of single sign-on"),
+        _("Data exports"),
     )
 
     def write(self, user_id: UUID, archive: Archive) -> None:

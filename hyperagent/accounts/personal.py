@@ -31,7 +31,8 @@ def not_blank(rows: models.QuerySet[Row], column: str) -> models.QuerySet[Row]:
 class PersonalPart:
     """One app's part. A part may do less: what it does not say, it has not.
 
-    `goes`, `stays`: sentences for people, in their language when they are shown.
+    `goes`, `stays`: sentences for people, in their language when they are shown; for whoever deletes their own account,
+    and for the administrator who deletes it.
     """
 
     name: ClassVar[str]

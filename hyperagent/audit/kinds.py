@@ -59,6 +59,7 @@ class AuditKind(StrEnum):
     DOCUMENT_UNSHARED = "document.unshared"
     PROJECT_SHARED = "project.shared"
     PROJECT_UNSHARED = "project.unshared"
+    PROJECT_HANDED_OVER = "project.handed_over"
     CONTENT_LOOKED_AT = "content.looked_at"
     AUDIT_EXPORTED = "audit.exported"
     AUDIT_STREAMED = "audit.streamed"

@@ -15,7 +15,7 @@ AT_ONCE = 500
 
 class NoticesPart(PersonalPart):
     name = "notices"
-    goes = (_("Your webhooks with their log, and your choice of mails"),)
+    goes = (_("Webhooks with their log, and the choice of mails"),)
 
     def write(self, user_id: UUID, archive: Archive) -> None:
         own = Endpoint.objects.filter(user=user_id, deleted_at=None)

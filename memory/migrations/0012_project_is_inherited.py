@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
             field=models.BooleanField(
                 db_default=False,
                 default=False,
-                help_text="Whether an owner who has left wrote the instructions; until the owner saves some.",
+                help_text="Whether an earlier owner wrote the instructions; until the owner saves some.",
             ),
         ),
     ]

@@ -30,7 +30,7 @@ class Project(models.Model):
     is_inherited = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="Whether an owner who has left wrote the instructions; until the owner saves some.",
+        help_text="Whether an earlier owner wrote the instructions; until the owner saves some.",
     )
     members: "models.ManyToManyField[User, models.Model]" = models.ManyToManyField(
         settings.AUTH_USER_MODEL, related_name="projects"

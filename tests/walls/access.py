@@ -60,6 +60,7 @@ ROUTES: Final = """
 /settings/security/sign-on/<uuid:identity_id>/unlink/                      owner         POST
 /people/                                                                   staff         GET
 /people/<uuid:person_id>/                                                  staff         GET POST
+/people/<uuid:person_id>/projects/                                         staff         GET POST
 /people/groups/                                                            staff         GET POST
 /people/groups/<int:group_id>/                                             staff         GET POST
 /people/invitations/                                                       staff         GET POST
@@ -250,6 +251,7 @@ ROUTES: Final = """
 /projects/<uuid:project_id>/delete/                                        owner         POST
 /projects/<uuid:project_id>/members/                                       owner         POST
 /projects/<uuid:project_id>/members/<uuid:member_id>/remove/               owner         POST
+/projects/<uuid:project_id>/owner/                                         owner         POST
 /projects/<uuid:project_id>/documents/                                     owner         POST
 /projects/<uuid:project_id>/documents/<uuid:document_id>/remove/           owner         POST
 /schedules/                                                                person        GET

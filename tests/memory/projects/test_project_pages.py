@@ -10,6 +10,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from conversations import actions as conversations
+from hyperagent.accounts import people
+from hyperagent.audit.kinds import AuditKind
+from hyperagent.audit.models import AuditEvent
+from hyperagent.lib.refusals import NotAllowed
 from memory import project_views, projects
 from memory.connecting import actions as connectors
 from memory.kinds import ConnectorKind
@@ -84,6 +88,49 @@ def test_bob_leaves_a_project(alice: Any, bob: Any, plans: Any, client_of: Brows
 
     assert left.redirect_chain == [("/projects/", 302)]
     assert "You have left the project." in left.content.decode()
+
+
+def test_alice_hands_a_project_over_and_is_a_member_from_then_on(
+    alice: Any, bob: Any, plans: Any, client_of: Browse
+) -> None:
+    page = f"/projects/{plans.pk}/"
+
+    by_a_member = client_of(bob).post(f"{page}owner/", {"member": str(bob.pk)}, follow=True)
+    to_nobody = client_of(alice).post(f"{page}owner/", {"member": ""}, follow=True)
+    done = client_of(alice).post(f"{page}owner/", {"member": str(bob.pk)}, follow=True)
+
+    assert "Only the project&#x27;s owner may change this." in by_a_member.content.decode()
+    assert "Choose one from the list." in to_nobody.content.decode()
+    assert "Bob owns the project now. You are still a member." in done.content.decode()
+    assert "Hand the project over" not in done.content.decode()
+    assert Project.objects.get().owner == bob
+    projects.change(bob, plans.pk, name="Bob's plans")
+    with pytest.raises(NotAllowed):
+        projects.change(alice, plans.pk, name="Alice's plans")
+
+
+def test_an_administrator_hands_over_what_somebody_deactivated_owns_and_sees_no_name_of_it(
+    alice: Any, bob: Any, charlie: Any, client_of: Browse
+) -> None:
+    plans, browser, page = projects.create(alice, name="Secret plans"), client_of(bob), f"/people/{alice.pk}/projects/"
+    projects.add_member(alice, plans.pk, charlie.email)
+    chosen = {"project": str(plans.pk), "member": str(charlie.pk)}
+
+    while_active = browser.post(page, chosen, follow=True)
+    people.deactivate(bob, alice.pk)
+    shown = browser.get(page).content.decode()
+    leads_there = page in browser.get(f"/people/{alice.pk}/").content.decode()
+    to_a_stranger = browser.post(page, {**chosen, "member": str(bob.pk)})
+    by_charlie = client_of(charlie).post(page, chosen)
+    done = browser.post(page, chosen, follow=True)
+
+    assert "They are active" in while_active.content.decode()
+    assert (str(charlie.pk) in shown, plans.name in shown, leads_there) == (True, False, True)
+    assert (to_a_stranger.status_code, by_charlie.status_code) == (404, 403)
+    assert "Handed over." in done.content.decode()
+    assert projects.add_member(charlie, plans.pk, bob.email) == (bob, True)
+    handed = AuditEvent.objects.get(kind=AuditKind.PROJECT_HANDED_OVER)
+    assert (handed.target_id, handed.details["member"]) == (str(plans.pk), str(charlie.pk))
 
 
 def test_what_is_refused_is_told_and_what_was_typed_is_kept(alice: Any, plans: Any, client_of: Browse) -> None:

@@ -306,7 +306,7 @@ def test_whoever_gets_a_project_of_somebody_who_left_does_not_take_their_instruc
     told = told_to(alice, plans)
     assert Project.objects.get().owner == alice
     assert (told.instructed_by_another, "evil.example" in with_project_rules("You help.", told)) == (True, False)
-    assert "an owner who has left" in project_rules(told)
+    assert "an earlier owner" in project_rules(told)
     assert "Written by an earlier owner" in client_of(alice).get(f"/projects/{plans.pk}/").content.decode()
 
     api_of(alice).patch(f"{BASE}/{plans.pk}", {"name": "My plans"})
