@@ -1,4 +1,6 @@
-"""Text as it crosses a boundary: what people, models, tools and files send is cleaned here once, and cut here."""
+"""Text as it crosses a boundary: what people, models, tools and files send is cleaned here once. How much of it is kept
+or shown is for whoever keeps or shows it.
+"""
 
 import codecs
 import re

@@ -1,4 +1,6 @@
-"""The example in agents/README.md is an agent: written as it says into a copy of the roster, it passes the contract."""
+"""agents/README.md names every part of the app, and its example is an agent: written as it says into a copy of the
+roster, it passes the contract.
+"""
 
 import os
 import re
@@ -23,6 +25,16 @@ def example() -> dict[str, str]:
     readme = (PROJECT / "agents/README.md").read_text()
     section = readme.split("\n## Add an agent\n")[1].split("\n## ")[0]
     return {block["path"]: block["text"] for block in _BLOCK.finditer(section)}
+
+
+def test_the_map_names_every_part() -> None:
+    parts = (PROJECT / "agents/README.md").read_text().split("\n## The parts\n")[1].split("\n## ")[0]
+    modules = {path.name for path in (PROJECT / "agents").glob("*.py")} - {"__init__.py"}
+    packages = {f"{path.parent.name}/" for path in (PROJECT / "agents").glob("*/__init__.py")} - {"migrations/"}
+
+    named = set(re.findall(r"`([a-z_0-9]+(?:\.py|/))`", parts))
+
+    assert modules | packages <= named
 
 
 def test_the_example_has_an_agent_its_prompt_and_its_tool() -> None:
