@@ -11,7 +11,7 @@ from agents.apps.starting import NotStarted
 from agents.runtime.driven import About
 from agents.sandbox.base import APP, Box, BoxGone, BoxType, Command, SandboxError
 from agents.sandbox.host.client import SandboxHost
-from agents.sandbox.syncing import put_files
+from agents.sandbox.syncing import Home, put_files
 from agents.tools.providers import Workspace
 from agents.tools.tool import ToolError
 from agents.tools.values import AppInstalled, AppStarted, StoredFile
@@ -80,7 +80,7 @@ class OwnApps:
         """The box, with the project as the workspace has it."""
         try:
             box = await self._host().box(about, BoxType.APP)
-            await put_files(box, about, self._workspace)
+            await put_files(Home(box, about, self._workspace))
         except BoxGone as error:
             raise ToolError("The sandbox went away. Try again: a new one is opened.") from error
         except SandboxError as error:

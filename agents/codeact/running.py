@@ -20,7 +20,7 @@ from agents.sandbox.telling import Terminal
 from agents.tools.acting import only_over
 from agents.tools.catalogue.code_tools import SHOWN_PROGRAM_CHARS, results_of
 from agents.tools.clip import STORED_CHARS, clip, clip_value
-from agents.tools.providers import Scripts
+from agents.tools.providers import ScriptRun, Scripts
 from agents.tools.replies import SAY_SO
 from agents.tools.tool import Reply, ToolError
 from agents.tools.untrusted import marked_untrusted
@@ -183,14 +183,16 @@ async def _ran(
     running: asyncio.Future[CodeRun] = asyncio.ensure_future(
         scripts.run_script(
             context.run.about,
-            code,
-            seed=seed,
-            again=again,
-            wall_s=calls.limits.wall_s,
-            heard=shown.heard,
-            answer=calls.answer,
-            stopped=stopped,
-            only_over=only_over(context),
+            ScriptRun(
+                code=code,
+                seed=seed,
+                again=again,
+                wall_s=calls.limits.wall_s,
+                heard=shown.heard,
+                answer=calls.answer,
+                stopped=stopped,
+                only_over=only_over(context),
+            ),
         )
     )
     calls.clock.start()

@@ -4,19 +4,18 @@ A script that is run again finds the folder as it was before it: the workspace i
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
-from uuid import UUID
 
 from agents.runtime.driven import About
-from agents.sandbox.base import BoxFile, BoxGone, Command, Ending, Heard, Outcome, SandboxError
+from agents.sandbox.base import BoxFile, BoxGone, Command, Ending, Outcome, SandboxError
 from agents.sandbox.comparing import VERSION_OF, in_home, is_kept
 from agents.sandbox.host.client import HostedBox, SandboxHost
 from agents.sandbox.programs import PROGRAMS, argv_of
 from agents.sandbox.provider import LOST
-from agents.sandbox.syncing import joined, put_files, take_files
+from agents.sandbox.syncing import Home, MayReplace, Put, joined, put_files, take_all, take_files
 from agents.sandbox.telling import note_of
-from agents.tools.providers import Workspace
+from agents.tools.providers import ScriptRun, Workspace
 from agents.tools.tool import ToolError
 from agents.tools.values import CodeRun
 from hyperagent.lib.text import clean_text
@@ -27,14 +26,11 @@ to run a script in the same box."""
 HELD_AS: Final = "script "
 """Before its seed."""
 _NAME_CHARS: Final = 12
-BY: Final = "code"
 PUT_BACK_S: Final = 60.0
 _BEFORE: Final = "script:"
 _ARGUMENTS: Final = 200
 MOST_NOTED: Final = 16
 """One that runs again is among the newest."""
-
-Answer = Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 class HostedScripts:
@@ -47,39 +43,15 @@ class HostedScripts:
     async def why_not_for(self, about: About) -> str:
         return await self._host().why_not()
 
-    async def run_script(
-        self,
-        about: About,
-        code: str,
-        *,
-        seed: str,
-        again: bool,
-        wall_s: float,
-        heard: Heard,
-        answer: Answer,
-        stopped: asyncio.Future[Any] | None = None,
-        only_over: Sequence[UUID] | None = None,
-    ) -> CodeRun:
+    async def run_script(self, about: About, script: ScriptRun) -> CodeRun:
         try:
-            box = await self._host().box(about)
-            name = f"{HELD_AS}{seed}"
-            hold = await box.hold(name)
+            home = Home(await self._host().box(about), about, self._workspace)
+            name = f"{HELD_AS}{script.seed}"
+            hold = await home.box.hold(name)
             # One of the same seed is this script, of a driver that has lost the run and ends.
             is_alone = not any(other.startswith(HELD_AS) and other != name for other in hold.others)
             try:
-                return await self._ran(
-                    box,
-                    about,
-                    code,
-                    seed=seed,
-                    again=again,
-                    is_alone=is_alone,
-                    wall_s=wall_s,
-                    heard=heard,
-                    answer=answer,
-                    stopped=stopped,
-                    only_over=only_over,
-                )
+                return await _ran(home, script, is_alone=is_alone)
             finally:
                 await hold.let_go()
         except BoxGone as error:
@@ -87,48 +59,40 @@ class HostedScripts:
         except SandboxError as error:
             raise ToolError(clean_text(error.message)) from error
 
-    # --- inside
 
-    async def _ran(
-        self,
-        box: HostedBox,
-        about: About,
-        code: str,
-        *,
-        seed: str,
-        again: bool,
-        is_alone: bool,
-        wall_s: float,
-        heard: Heard,
-        answer: Answer,
-        stopped: asyncio.Future[Any] | None,
-        only_over: Sequence[UUID] | None,
-    ) -> CodeRun:
-        if again and is_alone:
-            await _put_back(box, seed)
-        before = await put_files(box, about, self._workspace)
-        if not again:
-            await _note(box, seed, before.files)
-        path = f"{PROGRAMS}/script_{seed[:_NAME_CHARS]}.py"
-        for place in (path, SCRIPT):
-            await box.write(place, clean_text(code).encode())
-        env = {"HYPERAGENT_SEED": seed, "PYTHONHASHSEED": "0"}
-        command = Command(argv_of("python", path), env=env, wall_s=wall_s)
-        outcome = await _until(stopped, box.run(command, heard=heard, answer=answer))
-        if outcome is not None and outcome.ending is Ending.LOST:
-            raise BoxGone(outcome.note or LOST)
-        run = CodeRun(
-            code=code,
-            stdout=clean_text(outcome.stdout) if outcome else "",
-            stderr=clean_text(outcome.stderr) if outcome else "",
-            exit_code=outcome.exit_code if outcome else None,
-            sandbox_id=box.session_id,
-        )
-        has_ended = outcome is not None
-        taken = await take_files(box, about, self._workspace, before, by=BY, only_over=only_over, has_ended=has_ended)
-        note = joined(box.note, before.note, note_of(outcome) if outcome else "", taken.note)
-        files = {"created_files": taken.paths, "stored_files": taken.stored, "removed_files": taken.removed}
-        return run.model_copy(update={**files, "note": note})
+async def _ran(home: Home, script: ScriptRun, *, is_alone: bool) -> CodeRun:
+    box = home.box
+    before = await _prepared(home, script, is_alone=is_alone)
+    path = f"{PROGRAMS}/script_{script.seed[:_NAME_CHARS]}.py"
+    for place in (path, SCRIPT):
+        await box.write(place, clean_text(script.code).encode())
+    env = {"HYPERAGENT_SEED": script.seed, "PYTHONHASHSEED": "0"}
+    command = Command(argv_of("python", path), env=env, wall_s=script.wall_s)
+    outcome = await _until(script.stopped, box.run(command, heard=script.heard, answer=script.answer))
+    if outcome is not None and outcome.ending is Ending.LOST:
+        raise BoxGone(outcome.note or LOST)
+    run = CodeRun(
+        code=script.code,
+        stdout=clean_text(outcome.stdout) if outcome else "",
+        stderr=clean_text(outcome.stderr) if outcome else "",
+        exit_code=outcome.exit_code if outcome else None,
+        sandbox_id=box.session_id,
+    )
+    take = take_files if outcome is None else take_all
+    taken = await take(home, before, MayReplace(script.only_over))
+    note = joined(box.note, before.note, note_of(outcome) if outcome else "", taken.note)
+    files = {"created_files": taken.paths, "stored_files": taken.stored, "removed_files": taken.removed}
+    return run.model_copy(update={**files, "note": note})
+
+
+async def _prepared(home: Home, script: ScriptRun, *, is_alone: bool) -> Put:
+    """The home folder as it was before the script first ran; where another runs beside it, what that makes stays."""
+    if script.again and is_alone:
+        await _put_back(home.box, script.seed)
+    before = await put_files(home)
+    if not script.again:
+        await _note(home.box, script.seed, before.files)
+    return before
 
 
 async def _until(stopped: asyncio.Future[Any] | None, running: Coroutine[Any, Any, Outcome]) -> Outcome | None:

@@ -15,7 +15,7 @@ from agents.sandbox import artifacts
 from agents.sandbox.base import HOME, BoxGone, Command, Ending, Heard, SandboxError
 from agents.sandbox.host.client import HostedBox, SandboxHost
 from agents.sandbox.programs import argv_of, file_for
-from agents.sandbox.syncing import Put, joined, put_files, take_files
+from agents.sandbox.syncing import Home, MayReplace, Put, joined, put_files, take_all, take_files
 from agents.sandbox.telling import note_of
 from agents.tools.providers import Workspace
 from agents.tools.tool import ToolError
@@ -30,7 +30,6 @@ R = TypeVar("R")
 WALL_S: Final = 120.0
 READ_BYTES: Final = 4_000_000
 MOST_LISTED: Final = 500
-BY: Final = "code"
 LOST: Final = (
     "The sandbox went away while the program ran, and what it had done there is lost; the files of the workspace are "
     "as they were. Run it again."
@@ -88,15 +87,15 @@ class HostedSandbox:
 
     async def restore_artifacts(self, about: About, paths: Sequence[str]) -> Artifacts:
         async def restored() -> Artifacts:
-            box, _ = await self._ready(about, {})
-            return await artifacts.restore_artifacts(box, about, self._workspace, paths)
+            home, _ = await self._ready(about, {})
+            return await artifacts.restore_artifacts(home.box, about, self._workspace, paths)
 
         return await _told(restored())
 
     async def lying_there(self, about: About, paths: Sequence[str]) -> Artifacts:
         async def looked() -> Artifacts:
-            box, _ = await self._ready(about, {})
-            return await artifacts.lying_there(box, paths)
+            home, _ = await self._ready(about, {})
+            return await artifacts.lying_there(home.box, paths)
 
         return await _told(looked())
 
@@ -153,7 +152,8 @@ class HostedSandbox:
         only_over: Sequence[UUID] | None,
     ) -> CodeRun:
         program = file_for(language, secrets.token_hex(6))
-        box, before = await self._ready(about, {program: code})
+        home, before = await self._ready(about, {program: code})
+        box = home.box
         command = Command(argv_of(language, program), wall_s=WALL_S)
         try:
             outcome = await box.run(command, heard=heard)
@@ -170,7 +170,7 @@ class HostedSandbox:
             sandbox_id=box.session_id,
         )
         try:
-            taken = await take_files(box, about, self._workspace, before, by=BY, only_over=only_over, has_ended=True)
+            taken = await take_all(home, before, MayReplace(only_over))
         except BoxGone:
             note = joined(box.note, before.note, note_of(outcome), "The sandbox went away after that, with its files.")
             return run.model_copy(update={"note": note})
@@ -178,7 +178,7 @@ class HostedSandbox:
         files = {"created_files": taken.paths, "stored_files": taken.stored, "removed_files": taken.removed}
         return run.model_copy(update={**files, "note": note})
 
-    async def _ready(self, about: About, texts: dict[str, str]) -> tuple[HostedBox, Put]:
+    async def _ready(self, about: About, texts: dict[str, str]) -> tuple[Home, Put]:
         """The box with the workspace's files and these. Tried again where it goes away before anything ran."""
         try:
             return await self._prepared(about, texts)
@@ -186,16 +186,16 @@ class HostedSandbox:
             log.warning("sandbox.gone_before_use", conversation=str(about.conversation_id))
             return await self._prepared(about, texts)
 
-    async def _prepared(self, about: About, texts: dict[str, str]) -> tuple[HostedBox, Put]:
-        box = await self._host().box(about)
-        before = await put_files(box, about, self._workspace)
+    async def _prepared(self, about: About, texts: dict[str, str]) -> tuple[Home, Put]:
+        home = Home(await self._host().box(about), about, self._workspace)
+        before = await put_files(home)
         for path, text in texts.items():
-            await box.write(path, clean_text(text).encode())
-        return box, before
+            await home.box.write(path, clean_text(text).encode())
+        return home, before
 
     async def _read_file(self, about: About, path: str) -> FileText:
-        box, _ = await self._ready(about, {})
-        content = await box.read(inside(path), max_bytes=READ_BYTES)
+        home, _ = await self._ready(about, {})
+        content = await home.box.read(inside(path), max_bytes=READ_BYTES)
         text = text_in(content)
         if text is None:
             raise ToolError(f"{clean_text(path)} is no text ({len(content):,} bytes). Read it by code.")
@@ -203,16 +203,16 @@ class HostedSandbox:
 
     async def _write_file(self, about: About, path: str, text: str, *, only_over: Sequence[UUID] | None) -> StoredFile:
         """A path that is another way to a file, such as a link to it, is not the one that a person was asked about."""
-        box, before = await self._ready(about, {})
-        file = await box.write(inside(path), clean_text(text).encode())
-        taken = await take_files(box, about, self._workspace, before, by=BY, only_over=only_over, asked=within(path))
+        home, before = await self._ready(about, {})
+        file = await home.box.write(inside(path), clean_text(text).encode())
+        taken = await take_files(home, before, MayReplace(only_over, asked=within(path)))
         shown = taken.beside.get(shown_path(file.path), shown_path(file.path))
         stored = next((one for one in taken.stored if one.path == shown), None)
         return stored or StoredFile(path=shown, size_bytes=file.size_bytes)
 
     async def _list_files(self, about: About, path: str) -> tuple[StoredFile, ...]:
-        box, _ = await self._ready(about, {})
-        found = await box.files(inside(path).rstrip("/"))
+        home, _ = await self._ready(about, {})
+        found = await home.box.files(inside(path).rstrip("/"))
         return tuple(
             StoredFile(path=clean_text(shown_path(file.path)), size_bytes=file.size_bytes)
             for file in found[:MOST_LISTED]

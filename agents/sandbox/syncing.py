@@ -6,7 +6,7 @@ The workspace is what people see and what stays. Which version of which file lie
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
@@ -42,6 +42,8 @@ from hyperagent.lib.text import clean_text
 
 log = structlog.get_logger(__name__)
 
+BY: Final = "code"
+"""In whose name the workspace has what programs made."""
 _ARGUMENTS: Final = 200
 _REMOVING_S: Final = 10.0
 NOT_PUT: Final = "These files of the workspace are not in the sandbox"
@@ -51,6 +53,31 @@ NOT_OURS: Final = "this run has read text of others and did not write it itself"
 # Prints those of its arguments that there is nothing of: a listing leaves out what it could not look at.
 _GONE_OF: Final = 'for path; do [ -e "$path" ] || [ -L "$path" ] || printf "%s\\n" "$path"; done'
 NO_WORKSPACE: Final = "The files of the workspace could not be read, so the sandbox may not have them as they are now."
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The home folder of a conversation's box, and the workspace whose files lie there."""
+
+    box: HostedBox
+    about: About
+    workspace: Workspace
+
+    @property
+    def has_workspace(self) -> bool:
+        return self.about.user_id is not None and self.about.conversation_id is not None
+
+
+@dataclass(frozen=True, slots=True)
+class MayReplace:
+    """Which files of the workspace a program may take the place of. `only_over`: those that one of these runs wrote;
+    None: any. `asked`: the path of which a person was asked, whoever wrote that file."""
+
+    only_over: Sequence[UUID] | None = None
+    asked: str = ""
+
+    def only_over_at(self, path: str) -> Sequence[UUID] | None:
+        return None if path == self.asked else self.only_over
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,64 +102,53 @@ class Taken:
     removed: tuple[StoredFile, ...] = ()
 
 
-async def put_files(box: HostedBox, about: About, workspace: Workspace) -> Put:
+async def put_files(home: Home) -> Put:
     """Those of the workspace that the box does not have as they are; those that it had and the workspace has no more
     are taken away. Raises SandboxError."""
     note = ""
-    if _has_workspace(about):
+    if home.has_workspace:
         try:
-            note = await _put_newer(box, about, workspace)
+            note = await _put_newer(home)
         except (ToolError, DatabaseError, OSError) as error:
             log.warning("sandbox.workspace_unread", why=str(error))
             note = NO_WORKSPACE
-    return Put(await box.files(), note)
+    return Put(await home.box.files(), note)
 
 
-async def take_files(
-    box: HostedBox,
-    about: About,
-    workspace: Workspace,
-    before: Put,
-    *,
-    by: str,
-    only_over: Sequence[UUID] | None = None,
-    asked: str = "",
-    has_ended: bool = False,
-) -> Taken:
+async def take_files(home: Home, before: Put, may: MayReplace) -> Taken:
     """What is new or other than before goes into the workspace; what is another there than the box had stays as it is,
-    and what the program made goes beside it. Raises nothing but BoxGone: a program that has run has run, whatever
-    becomes of its files.
+    like what it may not replace, and what the program made goes beside it. Raises nothing but BoxGone: a program that
+    has run has run, whatever becomes of its files."""
+    taken, _ = await _taken(home, before, may)
+    return taken
 
-    `only_over`: so does a file that none of these runs wrote; None: any may be replaced. `asked`: the path of which a
-    person was asked, which may be replaced. `has_ended`: it was a program, and is not run again from its beginning, so
-    what it removed goes from the workspace, too.
-    """
+
+async def take_all(home: Home, before: Put, may: MayReplace) -> Taken:
+    """The same of a program that has ended and is not run again from its beginning: what it removed goes from the
+    workspace, too."""
+    taken, after = await _taken(home, before, may)
+    if after is None:
+        return taken
+    went, stay = await _removed(home, before, after, may)
+    note = joined(taken.note, told_removed([file.path for file in went]), told_of(stay, beginning=NOT_REMOVED))
+    return replace(taken, note=clean_text(note), removed=tuple(went))
+
+
+async def _taken(home: Home, before: Put, may: MayReplace) -> tuple[Taken, Sequence[BoxFile] | None]:
+    """And what lies in the box by now; None where that could not be read, and where there is no workspace."""
     try:
-        after = await box.files()
-        had = await box.remembered()
+        after = await home.box.files()
+        had = await home.box.remembered()
         found = changed(before.files, after)
     except BoxGone:
         raise
     except SandboxError as error:
-        return Taken(note=f"{NOT_KEPT}: {error.message}")
-    if not _has_workspace(about):
-        return Taken(paths=tuple(clean_text(in_home(file)) for file in found.chosen))
-    kept = await _stored(box, about, workspace, found.chosen, had, by=by, only_over=only_over, asked=asked)
-    await box.remember(kept.marks)
-    gone_with_it: Sequence[StoredFile] = ()
-    stay: Sequence[LeftOut] = ()
-    if has_ended:
-        gone_with_it, stay = await _removed(box, about, workspace, before=before, after=after, only_over=only_over)
-    left_out = (*found.left_out, *kept.left_out)
-    paths = (*(file.path for file in kept.files.values()), *(clean_text(one.path) for one in left_out))
-    note = joined(
-        told_beside(kept.not_ours, beginning=NOT_REPLACED),
-        told_beside(kept.overtaken, beginning=CHANGED_MEANWHILE),
-        told_of(left_out, beginning=NOT_KEPT),
-        told_removed([file.path for file in gone_with_it]),
-        told_of(stay, beginning=NOT_REMOVED),
-    )
-    return Taken(tuple(kept.files.values()), paths, clean_text(note), kept.renamed, tuple(gone_with_it))
+        return Taken(note=f"{NOT_KEPT}: {error.message}"), None
+    if not home.has_workspace:
+        return Taken(paths=tuple(clean_text(in_home(file)) for file in found.chosen)), None
+    kept = await _stored(home, found.chosen, had, may)
+    await home.box.remember(kept.marks)
+    return kept.told(found.left_out), after
 
 
 @dataclass(slots=True)
@@ -159,32 +175,33 @@ class _Kept:
         forgotten = (*(f"{VERSION_OF}{path}" for path in renamed), *(f"{GIVEN_FOR}{file.path}" for file in own))
         return {**{f"{VERSION_OF}{file.path}": file.mark for file in own}, **dict.fromkeys(forgotten)}
 
+    def told(self, left_out: Sequence[LeftOut]) -> Taken:
+        """`left_out`: what was not even tried."""
+        left_out = (*left_out, *self.left_out)
+        paths = (*(file.path for file in self.files.values()), *(clean_text(one.path) for one in left_out))
+        note = joined(
+            told_beside(self.not_ours, beginning=NOT_REPLACED),
+            told_beside(self.overtaken, beginning=CHANGED_MEANWHILE),
+            told_of(left_out, beginning=NOT_KEPT),
+        )
+        return Taken(tuple(self.files.values()), paths, clean_text(note), self.renamed)
 
-async def _stored(
-    box: HostedBox,
-    about: About,
-    workspace: Workspace,
-    files: Sequence[BoxFile],
-    had: Mapping[str, str | None],
-    *,
-    by: str,
-    only_over: Sequence[UUID] | None,
-    asked: str,
-) -> _Kept:
+
+async def _stored(home: Home, files: Sequence[BoxFile], had: Mapping[str, str | None], may: MayReplace) -> _Kept:
     """`had`: what the host remembered of the box. Raises nothing but BoxGone."""
     kept = _Kept()
     for file in files:
         path = in_home(file)
         name = unicodedata.normalize("NFC", within(path))
         mark = had.get(f"{VERSION_OF}{name}") or ""
-        over = None if path == asked else only_over
+        over = may.only_over_at(path)
         try:
             stored = await put_beside(
-                workspace,
-                about,
+                home.workspace,
+                home.about,
                 name,
-                await box.read(file.path, max_bytes=MOST_FILE_BYTES),
-                by=by,
+                await home.box.read(file.path, max_bytes=MOST_FILE_BYTES),
+                by=BY,
                 instead_of=mark if over is None else "",
                 only_over=over or (),
             )
@@ -200,21 +217,16 @@ async def _stored(
 
 
 async def _removed(
-    box: HostedBox,
-    about: About,
-    workspace: Workspace,
-    *,
-    before: Put,
-    after: Sequence[BoxFile],
-    only_over: Sequence[UUID] | None,
+    home: Home, before: Put, after: Sequence[BoxFile], may: MayReplace
 ) -> tuple[Sequence[StoredFile], Sequence[LeftOut]]:
     """Takes what the program removed from the workspace, unless somebody changed it there meanwhile. What went, and
     what stays with why. Raises nothing but BoxGone."""
     went: list[StoredFile] = []
     stay: list[LeftOut] = []
+    about, workspace = home.about, home.workspace
     try:
-        marks = removed(before.files, after, await box.remembered())
-        if not (paths := await _nothing_of(box, list(marks))):
+        marks = removed(before.files, after, await home.box.remembered())
+        if not (paths := await _nothing_of(home.box, list(marks))):
             return went, stay
         standing = {file.path: file for file in await workspace.list_files(about, scope="conversation", prefix="")}
     except BoxGone:
@@ -229,8 +241,8 @@ async def _removed(
         try:
             if len(went) >= MOST_REMOVED:
                 stay.append(LeftOut(path, f"more than {MOST_REMOVED} files at once"))
-            elif only_over is not None and await workspace.stood_before(
-                about, path, scope="conversation", runs=only_over
+            elif may.only_over is not None and await workspace.stood_before(
+                about, path, scope="conversation", runs=may.only_over
             ):
                 stay.append(LeftOut(path, NOT_OURS))
             else:
@@ -238,7 +250,7 @@ async def _removed(
         except (ToolError, DatabaseError, OSError) as error:
             stay.append(LeftOut(path, _why(error)))
     # Of what stays there the next program gets it again.
-    await box.remember({f"{VERSION_OF}{path}": None for path in paths})
+    await home.box.remember({f"{VERSION_OF}{path}": None for path in paths})
     return went, stay
 
 
@@ -253,7 +265,8 @@ async def _nothing_of(box: HostedBox, paths: Sequence[str]) -> list[str]:
     return found
 
 
-async def _put_newer(box: HostedBox, about: About, workspace: Workspace) -> str:
+async def _put_newer(home: Home) -> str:
+    box, about, workspace = home.box, home.about, home.workspace
     remembered = await box.remembered()
     marks = {name.removeprefix(VERSION_OF): mark for name, mark in remembered.items() if name.startswith(VERSION_OF)}
     # After the marks: a file that has one has been in the workspace.
@@ -287,10 +300,6 @@ async def _take_away(box: HostedBox, paths: Sequence[str]) -> None:
         raise
     except SandboxError as error:
         log.warning("sandbox.not_taken_away", why=error.message)
-
-
-def _has_workspace(about: About) -> bool:
-    return about.user_id is not None and about.conversation_id is not None
 
 
 def _why(error: Exception) -> str:

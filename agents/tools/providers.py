@@ -135,28 +135,29 @@ class Sandbox(Protocol):
         """Removes what `restore_artifacts` put there for this run and `cleanup_artifacts` did not remove."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptRun:
+    """One run of a script, from its start to its end. `seed`: what chance is made of in it, the same each time.
+    `again`: it was begun before; what that run left is put back as it was before it. `heard` is told of its output as
+    it comes; `answer` is given each line that it sends, several at a time, and gives the line that goes back.
+    `stopped`: when it is done, the program is ended, and what it made until then is taken as of any other.
+    `only_over`: as for `Sandbox.run`."""
+
+    code: str
+    seed: str
+    again: bool
+    wall_s: float
+    heard: Callable[[Literal["stdout", "stderr"], str], None]
+    answer: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]]
+    stopped: asyncio.Future[Any] | None = None
+    only_over: Sequence[UUID] | None = None
+
+
 class Scripts(Protocol):
     """Programs in the same closed place that call tools while they run."""
 
-    async def run_script(
-        self,
-        about: About,
-        code: str,
-        *,
-        seed: str,
-        again: bool,
-        wall_s: float,
-        heard: Callable[[Literal["stdout", "stderr"], str], None],
-        answer: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
-        stopped: asyncio.Future[Any] | None = None,
-        only_over: Sequence[UUID] | None = None,
-    ) -> CodeRun:
-        """Runs a Python program from its start to its end. `heard` is told of its output as it comes; `answer` is given
-        each line that it sends, several at a time, and gives the line that goes back. `seed`: what chance is made of in
-        it, the same each time. `again`: it was begun before; what that run left is put back as it was before it.
-        `stopped`: when it is done, the program is ended, and what it made until then is taken as of any other.
-        `only_over`: as for `Sandbox.run`. Nothing of it runs any more when this returns or is cancelled.
-        """
+    async def run_script(self, about: About, script: ScriptRun) -> CodeRun:
+        """Nothing of it runs any more when this returns or is cancelled."""
 
 
 class Apps(Protocol):

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from agents.codeact.calls import Limits
 from agents.codeact.mode import SCRIPT_TOOL, callable_from_scripts
@@ -25,6 +25,7 @@ from agents.runtime.driven import About
 from agents.sandbox.host.gateway_door import GatewayDoor
 from agents.tools.checks import Checks
 from agents.tools.gateway import CHECKS, Gateway
+from agents.tools.providers import ScriptRun
 from agents.tools.registry import tools
 from agents.tools.tool import ANY_AGENT, Call, OwnFiles, Reply, Tool, composite, tool
 from agents.tools.values import CodeRun
@@ -47,28 +48,16 @@ class ProcessScripts:
     running: set[int] = field(default_factory=set)
     env: dict[str, str] = field(default_factory=dict)
 
-    async def run_script(
-        self,
-        about: About,
-        code: str,
-        *,
-        seed: str,
-        again: bool,
-        wall_s: float,
-        heard: Callable[[Literal["stdout", "stderr"], str], None],
-        answer: Callable[[dict[str, Any]], Awaitable[dict[str, Any]]],
-        stopped: asyncio.Future[Any] | None = None,
-        **_: Any,
-    ) -> CodeRun:
+    async def run_script(self, about: About, script: ScriptRun) -> CodeRun:
         self.began += 1
-        self.again.append(again)
+        self.again.append(script.again)
         with tempfile.TemporaryDirectory(prefix="ca-") as folder:
             door = GatewayDoor(Path(folder) / "gateway.sock")
             await door.open()
             try:
-                async with door.answered_by(answer) as token:
-                    ran = asyncio.ensure_future(self._ran(code, Path(folder), token, seed, heard))
-                    return await _until(stopped, ran) or CodeRun(code=code)
+                async with door.answered_by(script.answer) as token:
+                    ran = asyncio.ensure_future(self._ran(script.code, Path(folder), token, script.seed, script.heard))
+                    return await _until(script.stopped, ran) or CodeRun(code=script.code)
             finally:
                 await door.close()
 
@@ -112,12 +101,12 @@ class CoroutineScripts(ProcessScripts):
 
     body: Callable[[Callable[..., Awaitable[Any]]], Awaitable[Any]] | None = None
 
-    async def run_script(self, about: About, code: str, *, again: bool, answer: Any, **_: Any) -> CodeRun:
+    async def run_script(self, about: About, script: ScriptRun) -> CodeRun:
         self.began += 1
-        self.again.append(again)
+        self.again.append(script.again)
 
         async def call(tool: str, **arguments: Any) -> Any:
-            said = await answer({"id": 1, "tool": tool, "arguments": arguments})
+            said = await script.answer({"id": 1, "tool": tool, "arguments": arguments})
             if "error" in said:
                 raise Refused(said["error"]["code"])
             return said["value"]
@@ -125,7 +114,7 @@ class CoroutineScripts(ProcessScripts):
         assert self.body is not None
         self.running.add(self.began)
         try:
-            return CodeRun(code=code, stdout=repr(await self.body(call)), exit_code=0)
+            return CodeRun(code=script.code, stdout=repr(await self.body(call)), exit_code=0)
         finally:
             self.running.discard(self.began)
 

@@ -11,6 +11,7 @@ from agents.engine.scripts import ANOTHER_WAY, Waits
 from agents.engine.states import AgentStatus, EffectStatus, StepStatus
 from agents.exchange import AgentInput, AgentOutput
 from agents.runtime.context import AgentContext
+from agents.tools.providers import ScriptRun
 from agents.tools.tool import ToolError
 from agents.tools.values import CodeRun
 from hyperagent.lib.hashes import arguments_hash
@@ -82,10 +83,10 @@ async def test_a_run_that_is_killed_at_any_record_of_its_script_ends_as_if_it_ha
 class Once(CoroutineScripts):
     """Whose box is gone when a script is to run again."""
 
-    async def run_script(self, about: Any, code: str, *, again: bool, **more: Any) -> CodeRun:
-        if again:
+    async def run_script(self, about: Any, script: ScriptRun) -> CodeRun:
+        if script.again:
             raise ToolError("There is no box.")
-        return await super().run_script(about, code, again=again, **more)
+        return await super().run_script(about, script)
 
 
 @pytest.mark.slow

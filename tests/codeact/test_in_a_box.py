@@ -9,6 +9,7 @@ import pytest
 
 from agents.codeact.scripts import SCRIPT, HostedScripts
 from agents.sandbox.base import HOME
+from agents.tools.providers import ScriptRun
 from agents.tools.values import CodeRun
 from tests.runtime.approving import call_of, respond, the_request
 from tests.runtime.driving import Runners, ended, events, start
@@ -59,13 +60,15 @@ async def run(
     scripts = scripts or HostedScripts(lambda: agent.client, agent.workspace)
     return await scripts.run_script(
         agent.about,
-        code,
-        seed=seed,
-        again=again,
-        wall_s=60,
-        heard=heard or (lambda stream, text: None),
-        answer=answer or answering([]),
-        **more,
+        ScriptRun(
+            code=code,
+            seed=seed,
+            again=again,
+            wall_s=60,
+            heard=heard or (lambda stream, text: None),
+            answer=answer or answering([]),
+            **more,
+        ),
     )
 
 

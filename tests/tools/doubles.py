@@ -12,7 +12,7 @@ from agents.runtime.context import AgentContext
 from agents.runtime.driven import About
 from agents.tools.arguments import Refusal
 from agents.tools.checks import Checks, Request
-from agents.tools.providers import FileChanged, OriginalFile, Providers
+from agents.tools.providers import FileChanged, OriginalFile, Providers, ScriptRun
 from agents.tools.tool import ToolError
 from agents.tools.values import (
     AppInstalled,
@@ -215,8 +215,8 @@ class FakeSandbox:
 class FakeScripts:
     """Runs nothing; `tests.codeact.driving` has those that do."""
 
-    async def run_script(self, about: About, code: str, **_: Any) -> CodeRun:
-        return CodeRun(code=code, exit_code=0)
+    async def run_script(self, about: About, script: ScriptRun) -> CodeRun:
+        return CodeRun(code=script.code, exit_code=0)
 
 
 @dataclass
