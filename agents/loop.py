@@ -45,9 +45,9 @@ EMPTY: Final = "model_garbled"
 
 ASK_AGAIN: Final = "Your last answer was empty. Answer now."
 NOT_MADE: Final = "Error: this call was not made: no more tools could be called."
-TOO_MANY: Final = f"Error: not performed: at most {CALLS_AT_ONCE} tools are called at once. Call it again if needed."
+TOO_MANY: Final = f"not performed: at most {CALLS_AT_ONCE} tools are called at once. Call it again if needed."
 HANDOFFS: Final = ("handoff_to_", "delegate_to_")
-ONE_HANDOFF: Final = "Error: not handed over: one agent takes over, the first that you named in this reply."
+ONE_HANDOFF: Final = "not handed over: one agent takes over, the first that you named in this reply."
 OUT_OF_STEPS: Final = "All {rounds} steps for this were used before it was finished."
 LAST_ROUND: Final = (
     "{notice} No tools can be called any more. Answer now with what you have: give the best answer that it allows, "
@@ -203,14 +203,14 @@ async def _act(
     spare = [call for call in wanted if call.name.startswith(HANDOFFS)][1:]
     replies: list[ToolReply] = await context.all(*(_calling(call, frame.names, spare) for call in wanted))
     done = [Called(call, replied) for call, replied in zip(wanted, replies, strict=True)]
-    refused = [Called(call, ToolReply(TOO_MANY, is_error=True)) for call in surplus]
+    refused = [Called(call, ToolReply.failed(TOO_MANY)) for call in surplus]
     return performed(state, [*done, *refused]), handoff_of(done)
 
 
 def _calling(call: ToolCall, allowed: tuple[str, ...], spare: Sequence[ToolCall]) -> Branch:
     async def branch(context: AgentContext) -> ToolReply:
         if call in spare:
-            return ToolReply(ONE_HANDOFF, is_error=True)
+            return ToolReply.failed(ONE_HANDOFF)
         return await context.tool(call.name, call.arguments, allowed=allowed, call_id=call.id)
 
     return branch

@@ -237,7 +237,7 @@ def _what_was_found(state: LoopState) -> str:
         lines += [f"- {called.call.name}: {_excerpt(called.reply.content)}" for called in found[-FOUND_SHOWN:]]
     elif state.calls:
         last = state.calls[-1]
-        lines.append(f"\nWhat was tried last: {last.call.name}: {_excerpt(last.reply.content.removeprefix('Error: '))}")
+        lines.append(f"\nWhat was tried last: {last.call.name}: {_excerpt(last.reply.trouble)}")
     return "\n".join(lines)
 
 

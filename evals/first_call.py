@@ -21,7 +21,7 @@ from agents.tools.registry import tools
 from evals.casebook import Case
 from hyperagent.lib.llm.types import ToolSpec
 
-NOTHING_HERE = "Error: there is nothing here."
+NOTHING_HERE = "there is nothing here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ClosedDoor:
         self, context: AgentContext, name: str, arguments: Any, *, allowed: Sequence[str], call_id: str | None
     ) -> ToolReply:
         if not calls_of_models(context):
-            return ToolReply(NOTHING_HERE, is_error=True)
+            return ToolReply.failed(NOTHING_HERE)
         if not self.first.done():
             self.first.set_result(FirstCall(name, _as_mapping(arguments)))
         return await asyncio.Future()

@@ -195,7 +195,7 @@ class AgentContext(Spending):
         `allowed`: the names that this agent may call; without, the call is the agent's own code's.
         """
         if self.run.tools is None:
-            return ToolReply("Error: this process has no tools.", is_error=True)
+            return ToolReply.failed("this process has no tools.")
         return await self.run.tools.call(
             self, name, arguments, allowed=(name,) if allowed is None else allowed, call_id=call_id
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from agents.engine.events import Source
 from agents.engine.records import StepRecord
@@ -16,17 +16,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolReply:
-    """What a tool call gave, as its caller sees it. `content` is what a model reads; `data` is the value behind it."""
+    """What a tool call gave, as its caller sees it. `content` is what a model reads; `data` is the value behind it.
+    `trouble`: what went wrong, for a sentence that says by itself that something did."""
 
     content: str
     data: Any = None
     is_error: bool = False
     sources: tuple[Source, ...] = ()
+    trouble: str = ""
 
-    @property
-    def trouble(self) -> str:
-        """What went wrong, for a sentence that says by itself that something did."""
-        return self.content.removeprefix("Error: ")
+    @classmethod
+    def failed(cls, trouble: str, data: Any = None) -> Self:
+        return cls(f"Error: {trouble}", data, is_error=True, trouble=trouble)
 
 
 @dataclass(frozen=True, slots=True)

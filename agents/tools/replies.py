@@ -57,8 +57,7 @@ def reply_of(tool: Tool, kept: Stored, *, told: str = "") -> ToolReply:
 
 def refused(refusal: Refusal) -> ToolReply:
     """What went wrong, in words for the model (S79); `data` has the code for the program."""
-    data = {**refusal.details, "error": refusal.code}
-    return ToolReply(content=f"Error: {refusal.message}", data=data, is_error=True)
+    return ToolReply.failed(refusal.message, {**refusal.details, "error": refusal.code})
 
 
 def found_done(kept: Stored) -> Stored:

@@ -96,11 +96,11 @@ class Door:
         if name == "ask_user" and name in allowed:
             return ToolReply((await context.ask("input", {"question": "Which year?"}))["text"])
         if name not in allowed or name not in self.functions:
-            return ToolReply(f"Error: there is no tool '{name}' for you.", is_error=True)
+            return ToolReply.failed(f"there is no tool '{name}' for you.")
         try:
             given = json.loads(arguments) if isinstance(arguments, str) else arguments
         except ValueError:
-            return ToolReply("Error: the arguments are no JSON object.", is_error=True)
+            return ToolReply.failed("the arguments are no JSON object.")
         context.emit(ToolCall(tool=name, args=given, id=call_id))
 
         async def perform() -> Outcome:
@@ -116,18 +116,20 @@ class Door:
             said = self.functions[name](given)
             said = await said if inspect.isawaitable(said) else said
         except Refused as error:
-            return ToolReply(f"Error: {error}", is_error=True)
+            return ToolReply.failed(str(error))
         return ToolReply(said) if isinstance(said, str) else said
 
 
 def _as_json(reply: ToolReply) -> dict[str, Any]:
     sources = [source.model_dump(mode="json") for source in reply.sources]
-    return {"content": reply.content, "data": reply.data, "is_error": reply.is_error, "sources": sources}
+    return {"content": reply.content, "data": reply.data, "trouble": reply.trouble, "sources": sources}
 
 
 def _from_json(kept: dict[str, Any]) -> ToolReply:
     sources = tuple(Source.model_validate(source) for source in kept["sources"])
-    return ToolReply(kept["content"], kept["data"], kept["is_error"], sources)
+    if kept["trouble"]:
+        return ToolReply.failed(kept["trouble"], kept["data"])
+    return ToolReply(kept["content"], kept["data"], sources=sources)
 
 
 @dataclass

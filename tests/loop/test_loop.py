@@ -197,6 +197,16 @@ async def test_a_model_that_calls_tools_even_in_the_last_round_leaves_what_was_f
     assert result.messages[-1].role is Role.TOOL
 
 
+async def test_where_every_call_failed_the_answer_tells_what_the_last_of_them_said(
+    scripted_server: ScriptedServer, cases: Cases
+) -> None:
+    scripted_server.script(*(calls(("search", {"query": n})) for n in range(3)))
+
+    result = await looped(cases({"search": refuse}, max_iterations=2))
+
+    assert result.text.endswith("What was tried last: search: the service is away")
+
+
 async def test_a_model_without_tools_that_calls_some_is_told_so_and_ends(
     scripted_server: ScriptedServer, cases: Cases
 ) -> None:

@@ -307,7 +307,7 @@ async def _save(
         arguments = {"message_id": message_id, "attachment": attachment["number"], **plan.where}
         reply = await context.tool("save_attachment", arguments)
         if reply.is_error:
-            troubles.append(f"{attachment['name']}: {reply.content.removeprefix('Error: ')}")
+            troubles.append(f"{attachment['name']}: {reply.trouble}")
         elif isinstance(reply.data, dict) and "file" in reply.data:
             files.append(reply.data["file"])
     if (left := len(attachments) - MOST_SAVED) > 0:
