@@ -113,12 +113,12 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
 
     # What is learned of the person, and the title, cost no time of their own (S24): what is not ready soon after the
     # answer is left to a run of its own (`agents.pipeline.afterwards`).
-    (answered, route, checks), *beside = await context.beside(
+    (answered, route, checks), named, news = await context.beside(
         answer, (afterwards.TITLE, title), (afterwards.LEARN, learned), patience_s=PATIENCE_S
     )
-    left = [name for name, gave in zip((afterwards.TITLE, afterwards.LEARN), beside, strict=True) if gave is LEFT]
-    left = [name for name in left if name != afterwards.LEARN or may_learn(context.run)]
-    chosen, news = ("" if beside[0] is LEFT else beside[0]), ([] if beside[1] is LEFT else beside[1])
+    left = [afterwards.TITLE] if named is LEFT else []
+    left += [afterwards.LEARN] if news is LEFT and may_learn(context.run) else []
+    chosen = "" if named is LEFT else named
     if chosen:
         context.emit(Title(title=chosen))
     return {
@@ -130,7 +130,7 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
         "plan": answered.plan,
         "routing": asdict(route),
         "skipped": list(answered.skipped),
-        "memory": {"used": len(known.told), "learned": news},
+        "memory": {"used": len(known.told), "learned": [] if news is LEFT else news},
         "left": _left(context, setting, left, question) if left else None,
     }
 
