@@ -2,6 +2,7 @@
 types.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -21,6 +22,7 @@ from hyperagent.accounts.metering import take
 from hyperagent.accounts.models import User
 from hyperagent.accounts.quotas import Work
 from hyperagent.lib.refusals import TooMuch
+from hyperagent.lib.text import clean_text
 
 NAMES = {
     Kind.CONVERSATION: gettext_lazy("Conversations"),
@@ -38,19 +40,34 @@ NAMES = {
 def search(request: HttpRequest) -> HttpResponse:
     user = request.user
     assert isinstance(user, User)
-    given = {name: str(value).replace("\x00", "") for name, value in request.GET.items() if str(value).strip()}
+    given = {name: clean_text(str(value)) for name, value in request.GET.items() if str(value).strip()}
     named = {{"from": "since", "to": "until"}.get(name, name): value for name, value in given.items()}
     form = AskedSerializer(data=named)
-    is_valid = form.is_valid()
-    asked = form.asked() if is_valid else Asked("")
-    is_asked = words.says_something(words.sought(asked.query))
-    refused = _too_often(user) if is_asked else None
-    found = Results() if refused else find(user, asked)
-    fault = "" if is_valid else _("These dates or words cannot be searched for. Clear the filters and try again.")
+    if not form.is_valid():
+        fault = _("These dates or words cannot be searched for. Clear the filters and try again.")
+        return _page(request, given, Asked(""), Results(), fault=fault, status=400)
+    asked = form.asked()
+    try:
+        if _says_something(asked):
+            take(user.pk, Work.SEARCH)
+    except TooMuch as refused:
+        answer = _page(request, given, asked, Results(), fault=refused.message, status=refused.status)
+        answer["Retry-After"] = str(refused.retry_after_s)
+        return answer
+    return _page(request, given, asked, find(user, asked))
+
+
+def _says_something(asked: Asked) -> bool:
+    return words.says_something(words.sought(asked.query))
+
+
+def _page(
+    request: HttpRequest, given: Mapping[str, str], asked: Asked, found: Results, *, fault: str = "", status: int = 200
+) -> HttpResponse:
     context = {
         "given": {name: given.get(name, "") for name in ("q", "kind", "from", "to")},
-        "fault": refused.message if refused else fault,
-        "is_asked": is_asked,
+        "fault": fault,
+        "is_asked": _says_something(asked),
         "found": found,
         "rows": [_row(one) for one in found.results],
         "tabs": _tabs(request, asked, found),
@@ -58,19 +75,7 @@ def search(request: HttpRequest) -> HttpResponse:
         "previous_page": _address(request, page=str(asked.page - 1)) if asked.kind and asked.page > 1 else "",
         "without_dates": _address(request, **{"from": "", "to": ""}) if asked.since or asked.until else "",
     }
-    response = render(request, "conversations/search.html", context, status=200 if is_valid else 400)
-    if refused:
-        response.status_code = refused.status
-        response["Retry-After"] = str(refused.retry_after_s)
-    return response
-
-
-def _too_often(user: User) -> TooMuch | None:
-    try:
-        take(user.pk, Work.SEARCH)
-    except TooMuch as refused:
-        return refused
-    return None
+    return render(request, "conversations/search.html", context, status=status)
 
 
 def _row(one: Result) -> dict[str, Any]:
