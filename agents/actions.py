@@ -202,7 +202,7 @@ def fork_from(execution_id: UUID, *, by: User, agent_id: UUID, step: str) -> Exe
             said = _("This agent has no step '{step}'. Take the path of one of its steps, such as 2.0.1.").format(
                 step=clean_text(step[:40])
             )
-            raise Refused("unknown_step", said, fields={"step": [said]})
+            raise Refused.at("step", said, code="unknown_step")
         return _begin(old, kept_for_fork(past, agent.id, path), by=by)
 
 
@@ -256,7 +256,7 @@ def _wish(
         said = _("The status of an agent cannot be set to '{status}'; allowed: {allowed}.").format(
             status=clean_text(status[:40]), allowed=", ".join(SETTABLE)
         )
-        raise Refused("unknown_status", said, fields={"status": [said]})
+        raise Refused.at("status", said, code="unknown_status")
     if status == MODIFIED and comment in (None, "", UNCHANGED):
         comment = InterventionKind.MODIFY
     if status == AgentStatus.DELETED or comment == InterventionKind.DELETE:
@@ -268,7 +268,7 @@ def _wish(
         return (InterventionKind.MODIFY, _checked(content or "", "user_content")) if is_news else (None, "")
     if is_news:
         said = _("An agent is told something, or gets other instructions. Leave out the comment or user_content.")
-        raise Refused("invalid", said, fields={"user_content": [said]})
+        raise Refused.at("user_content", said)
     return InterventionKind.COMMENT, _checked(comment, "user_comment")
 
 
@@ -278,7 +278,7 @@ def _checked(text: str, field: str) -> str:
         said = _("{field} needs 1 to {limit} characters, and has {count}.").format(
             field=field, limit=MAX_TEXT_CHARS, count=len(text)
         )
-        raise Refused("invalid", said, fields={field: [said]})
+        raise Refused.at(field, said)
     return text
 
 

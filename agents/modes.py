@@ -85,4 +85,4 @@ def is_available(mode: Mode) -> bool:
 
 
 def _refused(code: str, message: str) -> Refused:
-    return Refused(code, message, fields={"mode": [message]}, allowed=available_modes())
+    return Refused.at("mode", message, code=code, allowed=available_modes())

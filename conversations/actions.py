@@ -319,11 +319,10 @@ def checked_question(text: str) -> str:
         message = _("The question has {count} characters; at most {limit} are allowed. Shorten it.").format(
             count=grouped(len(text)), limit=grouped(limit)
         )
-        raise Refused("question_too_long", message, fields={"text": [message]})
+        raise Refused.at("text", message, code="question_too_long")
     cleaned = clean_text(text)
     if _INVISIBLE.fullmatch(cleaned):
-        message = _("The question is empty. Write something.")
-        raise Refused("question_empty", message, fields={"text": [message]})
+        raise Refused.at("text", _("The question is empty. Write something."), code="question_empty")
     return cleaned
 
 
@@ -352,8 +351,7 @@ def _renewed(conversation: Conversation, question: str, reply: Message) -> list[
 def _title(text: str) -> str:
     title = " ".join(clean_text(text).split())
     if _INVISIBLE.fullmatch(title) or len(title) > TITLE_CHARS:
-        message = _("A title has 1 to {limit} characters.").format(limit=TITLE_CHARS)
-        raise Refused("bad_title", message, fields={"title": [message]})
+        raise Refused.at("title", _("A title has 1 to {limit} characters.").format(limit=TITLE_CHARS), code="bad_title")
     return title
 
 

@@ -35,7 +35,7 @@ def _ids(field: str, given: Sequence[Any]) -> list[UUID]:
         message = _("{count} documents are too many for one question: at most {most}. Leave some out.").format(
             count=len(given), most=MOST
         )
-        raise Refused("too_many_documents", message, fields={field: [message]})
+        raise Refused.at(field, message, code="too_many_documents")
     found = []
     for one in given:
         try:
@@ -47,4 +47,4 @@ def _ids(field: str, given: Sequence[Any]) -> list[UUID]:
 
 def _missing(field: str, one: str) -> Refused:
     message = _("There is no document '{one}' that you may see. Upload it first, or leave it out.").format(one=one[:60])
-    return Refused("no_such_document", message, fields={field: [message]})
+    return Refused.at(field, message, code="no_such_document")

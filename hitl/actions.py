@@ -94,7 +94,7 @@ def respond_to_many(user: User, request_ids: Iterable[UUID], response: Response,
         words = _("{count} requests at once; at most {limit} are taken. Send them in parts.").format(
             count=len(wanted), limit=MAX_AT_ONCE
         )
-        raise Refused("invalid", words, fields={"request_ids": [words]})
+        raise Refused.at("request_ids", words)
     bare = Response(response.decision, instructions=response.instructions, snooze_until=response.snooze_until)
     if response != bare or response.decision == RequestStatus.ANSWERED:
         raise Refused("invalid", _("Many at once can be approved, denied or snoozed, and nothing else can be said."))
@@ -148,7 +148,7 @@ def decide(
         words = _("A request of kind {kind} takes {names}, not {status}.").format(
             kind=request.kind, names=", ".join(sorted(wanted)), status=status
         )
-        raise Refused("invalid", words, fields={"decision": [words]})
+        raise Refused.at("decision", words)
     given = _Given(status, answer, instructions, via, key)
     with transaction.atomic():
         request = _locked(request, by)
@@ -279,8 +279,7 @@ def _snooze(user: User, request: Request, response: Response, *, via: Via) -> No
     request.refresh_from_db()
     if request.status != RequestStatus.PENDING:
         raise _decided_already(user, request.pk)
-    words = _("Choose a time that is still to come, and before the request ends.")
-    raise Refused("invalid", f"snooze_until: {words}", fields={"snooze_until": [words]})
+    raise Refused.at("snooze_until", _("Choose a time that is still to come, and before the request ends."))
 
 
 def _put_off(request: Request, until: datetime | None) -> datetime | None:

@@ -81,8 +81,7 @@ def answer_to(kind: str, question: Any, response: Response) -> dict[str, Any] | 
     if kind == RequestKind.BUDGET and not faults:
         faults = budgets.faults_of(question, decision=response.decision, choice=response.choice, text=response.text)
     if faults:
-        name, messages = next(iter(faults.items()))
-        raise Refused("invalid", f"{name}: {messages[0]}", fields=faults)
+        raise Refused.of(faults)
     answer: dict[str, Any] = {}
     if response.choice is not None:
         answer["choice"] = response.choice

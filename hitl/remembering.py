@@ -35,7 +35,7 @@ def remember_from(value: Any, *, now: datetime) -> Remember:
     """Raises Refused with every fault under its place, such as `remember.conditions.0.value`."""
     faults: Faults = {}
     if not isinstance(value, Mapping):
-        raise _refused({FIELD: [_('Send an object: {"scope": "run", "conditions": [], "until": null, "uses": null}.')]})
+        raise Refused.at(FIELD, _('Send an object: {"scope": "run", "conditions": [], "until": null, "uses": null}.'))
     for name in sorted(set(map(str, value)) - {"scope", "conditions", "until", "uses", "text"}):
         faults[f"{FIELD}.{name[:40]}"] = [_("There is no such field. Use scope, conditions, until, uses, text.")]
     scope = _part(faults, f"{FIELD}.scope", partial(_word, RuleScope), value.get("scope"))
@@ -44,7 +44,7 @@ def remember_from(value: Any, *, now: datetime) -> Remember:
     uses = _part(faults, f"{FIELD}.uses", _uses, value.get("uses"))
     words = _part(faults, f"{FIELD}.text", _words, value.get("text"))
     if faults:
-        raise _refused(faults)
+        raise Refused.of(faults)
     return Remember(scope=scope, conditions=conditions, until=until, uses=uses, words=words)
 
 
@@ -54,7 +54,7 @@ def rule_from(value: Any, *, now: datetime) -> Remember | None:
         return remember_from(value, now=now)
     parts = [str(name)[:40] for name, part in value.items() if name != "scope" and part not in (None, "", [])]
     if parts:
-        raise _refused({f"{FIELD}.{name}": [_("'once' makes no rule. Leave this out.")] for name in sorted(parts)})
+        raise Refused.of({f"{FIELD}.{name}": [_("'once' makes no rule. Leave this out.")] for name in sorted(parts)})
     return None
 
 
@@ -64,13 +64,8 @@ def preapproved_from(value: Any, *, field: str = "preapproved") -> tuple[Preappr
     """
     faults: Faults = {}
     if not isinstance(value, list | tuple) or len(value) > MAX_PREAPPROVED:
-        raise _refused(
-            {
-                field: [
-                    _('Send a list of at most {limit} objects {{"tool", "conditions"}}.').format(limit=MAX_PREAPPROVED)
-                ]
-            }
-        )
+        words = _('Send a list of at most {limit} objects {{"tool", "conditions"}}.').format(limit=MAX_PREAPPROVED)
+        raise Refused.at(field, words)
     found = []
     for number, one in enumerate(value):
         place = f"{field}.{number}"
@@ -83,13 +78,8 @@ def preapproved_from(value: Any, *, field: str = "preapproved") -> tuple[Preappr
             faults[f"{place}.conditions"] = [_('Say for which calls: [{"path": "to", "op": "domain", "value": "…"}].')]
         found.append(Preapproved(clean_text(tool), conditions))
     if faults:
-        raise _refused(faults)
+        raise Refused.of(faults)
     return tuple(found)
-
-
-def _refused(faults: Faults) -> Refused:
-    name, messages = next(iter(faults.items()))
-    return Refused("invalid", f"{name}: {messages[0]}", fields=faults)
 
 
 def _part(faults: Faults, place: str, read: Callable[[Any], Any], value: Any) -> Any:

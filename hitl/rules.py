@@ -214,7 +214,7 @@ def _exception(call: Call, policies: tuple[PolicyFacts, ...]) -> str | Promise:
                 name=policy.name, tool=call.tool
             )
         way_out = _("Approve it without a rule; an administrator can allow rules for it in a policy.")
-        raise Refused("rules_not_allowed", f"{reason} {way_out}", fields={"remember": [f"{reason} {way_out}"]})
+        raise Refused.at("remember", f"{reason} {way_out}", code="rules_not_allowed")
     if not call.irreversible:
         return ""
     words = gettext_lazy("It cannot be undone; the policy “{name}” lets rules allow it all the same.")
@@ -246,11 +246,9 @@ def _check_fit(conditions: tuple[Condition, ...], effect: RuleEffect, call: Call
                 path=condition.path, names=names
             )
     if faults:
-        fields = {f"remember.{place}": [fault] for place, fault in faults.items()}
-        place, messages = next(iter(fields.items()))
-        raise Refused("invalid", f"{place}: {messages[0]}", fields=fields)
+        raise Refused.of({f"remember.{place}": [fault] for place, fault in faults.items()})
 
 
 def _unfit(part: str, message: str) -> Refused:
     place = f"remember.{part}" if part else "remember"
-    return Refused("invalid", message, fields={place: [message]})
+    return Refused.at(place, message)

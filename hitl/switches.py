@@ -42,8 +42,7 @@ def throw(by: User, *, scope: SwitchScope, target: str = "", reason: str) -> Swi
     if fault:
         faults["target"] = fault
     if faults:
-        name, message = next(iter(faults.items()))
-        raise Refused("invalid", f"{name}: {message}", fields={name: [words] for name, words in faults.items()})
+        raise Refused.of({name: [words] for name, words in faults.items()})
     with transaction.atomic():
         # Locked: one that somebody is just lifting is waited for, and then it is another.
         standing = Switch.objects.select_for_update(of=("self",)).select_related("thrown_by", "lifted_by")

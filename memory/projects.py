@@ -90,7 +90,7 @@ def add_member(user: User, project_id: uuid.UUID, email: str) -> tuple[User, boo
             message = _("Nobody here has the e-mail address '{address}'. Check its spelling.").format(
                 address=clean_text(email).strip()[:100]
             )
-            raise Refused("no_such_person", message, fields={"email": [message]})
+            raise Refused.at("email", message, code="no_such_person")
         if project.members.filter(pk=person.pk).exists():
             return person, False
         if project.members.count() >= MAX_MEMBERS:
@@ -263,7 +263,7 @@ def _name(text: str) -> str:
     name = " ".join(clean_text(text).split())
     if not 1 <= len(name) <= NAME_CHARS:
         message = _("A project's name has 1 to {limit} characters.").format(limit=NAME_CHARS)
-        raise Refused("bad_name", message, fields={"name": [message]})
+        raise Refused.at("name", message, code="bad_name")
     return name
 
 
@@ -274,5 +274,5 @@ def _instructions(text: str) -> str:
             "The instructions have {count} characters; at most {limit} are allowed, because every agent is told them "
             "each time. Put the rest into a document of the project."
         ).format(count=grouped(len(cleaned)), limit=grouped(INSTRUCTIONS_CHARS))
-        raise Refused("too_long", message, fields={"instructions": [message]})
+        raise Refused.at("instructions", message, code="too_long")
     return cleaned

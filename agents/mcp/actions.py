@@ -226,7 +226,7 @@ def _checked(wanted: Wanted) -> dict[str, Any]:
     where = _address(wanted, faults) if wanted.kind is ServerKind.HTTP else _program(wanted, faults)
     _check_secrets(wanted, faults)
     if faults:
-        raise Refused("invalid", next(iter(faults.values()))[0], fields=faults)
+        raise Refused.of(faults)
     return {"name": wanted.name, "kind": wanted.kind, "agents": list(agents), **where}
 
 

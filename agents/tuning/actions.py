@@ -25,8 +25,7 @@ def tune(row: AgentTuning, *, by: User, request: HttpRequest | None = None) -> N
     if not chosen:
         faults["agent"] = nothing_chosen()
     if faults:
-        message = next(iter(faults.values()))
-        raise Refused("invalid", message, fields={name: [words] for name, words in faults.items()})
+        raise Refused.of({name: [words] for name, words in faults.items()})
     with transaction.atomic():
         before = AgentTuning.objects.select_for_update().filter(agent=row.agent).first()
         row.changed_by, row.changed_at = by, Now()

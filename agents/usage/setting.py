@@ -39,10 +39,9 @@ def set_budget(
     """So much from now on; what was used of the day or month counts. Raises Refused for what is no amount, or for
     nobody."""
     if (whose is Whose.USER) != (user is not None) or (whose is Whose.GROUP) != (group is not None):
-        said = _("Name a person for 'user', a group for 'group', and neither for the others.")
-        raise Refused("invalid", said, fields={"whose": [said]})
+        raise Refused.at("whose", _("Name a person for 'user', a group for 'group', and neither for the others."))
     if fault := faults_of(amount, unit):
-        raise Refused("invalid", fault, fields={"amount": [fault]})
+        raise Refused.at("amount", fault)
     with transaction.atomic():
         which: dict[str, Any] = {"whose": whose, "user": user, "group": group, "period": period, "unit": unit}
         before = Budget.objects.select_for_update().filter(**which).first()
@@ -84,7 +83,7 @@ def set_price(
     if not name or len(name) > MODEL_CHARS:
         faults["model"] = [_("Give the model's name, such as mine/llama-4, of at most 200 characters.")]
     if faults:
-        raise Refused("invalid", next(iter(faults.values()))[0], fields=faults)
+        raise Refused.of(faults)
     return _priced(name, since or timezone.now(), given, by=by, request=request)
 
 

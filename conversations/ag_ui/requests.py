@@ -37,9 +37,27 @@ class Asked:
 
 def read(body: Any) -> Asked:
     """Raises Refused with the first fault."""
+    given = _given(body)
+    answers = _answers(given.resume or ())
+    last = given.messages[-1] if given.messages else None
+    if not answers:
+        _check_asks(last)
+    asked = _said(last) if last is not None else None
+    props = given.forwarded_props if isinstance(given.forwarded_props, Mapping) else {}
+    return Asked(
+        thread_id=given.thread_id,
+        run_id=given.run_id,
+        question=asked["content"] if asked is not None else "",
+        told=_told(given),
+        mode=str(props["mode"]) if props.get("mode") else None,
+        answers=answers,
+        tools=tuple(tool.name for tool in given.tools or ()),
+    )
+
+
+def _given(body: Any) -> RunAgentInput:
     if holds_more(body, MOST_VALUES, but=_ANYTHING):
-        words = f"There are more than {MOST_VALUES:,} values in it. Send less at once."
-        raise Refused("invalid", f"body: {words}", fields={"body": [words]})
+        raise Refused.at("body", f"There are more than {MOST_VALUES:,} values in it. Send less at once.")
     try:
         given = RunAgentInput.model_validate(clean_value(body))
     except ValidationError as error:
@@ -48,36 +66,32 @@ def read(body: Any) -> Asked:
         raise Refused("invalid", f"{place}: {fault['msg']}", fields={place: [fault["msg"]]}) from None
     for name, value in (("threadId", given.thread_id), ("runId", given.run_id)):
         if not value.strip() or len(value) > MOST_NAME_CHARS or not value.isprintable():
-            words = f"This has to be 1 to {MOST_NAME_CHARS} printable characters."
-            raise Refused("invalid", f"{name}: {words}", fields={name: [words]})
-    if len(given.resume or ()) > MAX_AT_ONCE:
-        words = f"At most {MAX_AT_ONCE} interrupts are answered at once."
-        raise Refused("invalid", f"resume: {words}", fields={"resume": [words]})
-    answers = tuple(_answered(entry.interrupt_id, entry.status, entry.payload) for entry in given.resume or ())
-    last = given.messages[-1] if given.messages else None
+            raise Refused.at(name, f"{name} has to be 1 to {MOST_NAME_CHARS} printable characters.")
+    return given
+
+
+def _answers(resume: Sequence[Any]) -> tuple[Mapping[str, Any], ...]:
+    if len(resume) > MAX_AT_ONCE:
+        raise Refused.at("resume", f"At most {MAX_AT_ONCE} interrupts are answered at once.")
+    return tuple(_answered(entry.interrupt_id, entry.status, entry.payload) for entry in resume)
+
+
+def _check_asks(last: Any) -> None:
     # By its own role: what a tool gave is told in the person's name, too, and is no question of theirs.
-    if not answers and (last is None or last.role != "user"):
-        words = "The last message has to be the user's: that is what is answered."
-        raise Refused("invalid", f"messages: {words}", fields={"messages": [words]})
-    if not answers and _has_more_than_text(last):
+    if last is None or last.role != "user":
+        raise Refused.at("messages", "The last message has to be the user's: that is what is answered.")
+    if _has_more_than_text(last):
         words = "Pictures and files are not taken here. Add them with POST /api/v1/documents, and ask in words."
-        raise Refused("invalid", f"messages: {words}", fields={"messages": [words]})
-    asked = _said(last) if last is not None else None
+        raise Refused.at("messages", words)
+
+
+def _told(given: RunAgentInput) -> list[Said]:
     # Instructions come last, and what stands on the screen: of a long history agents hear the newest messages only.
     earlier = sorted(given.messages[:-1], key=lambda message: message.role in _INSTRUCTING)
     said = [_said(message) for message in earlier]
     told = [one for one in said if one is not None and one["content"].strip()]
     known = [f"{one.description}: {one.value}" for one in given.context or ()]
-    props = given.forwarded_props if isinstance(given.forwarded_props, Mapping) else {}
-    return Asked(
-        thread_id=given.thread_id,
-        run_id=given.run_id,
-        question=asked["content"] if asked is not None else "",
-        told=[*told, *_context(known)],
-        mode=str(props["mode"]) if props.get("mode") else None,
-        answers=answers,
-        tools=tuple(tool.name for tool in given.tools or ()),
-    )
+    return [*told, *_context(known)]
 
 
 def _context(known: Sequence[str]) -> list[Said]:
@@ -110,6 +124,5 @@ def _answered(interrupt_id: str, status: str, payload: Any) -> dict[str, Any]:
     """An interrupt that is cancelled is a no."""
     given = {"decision": "denied"} if status == "cancelled" else payload
     if not isinstance(given, Mapping):
-        words = "The payload has to be an object with a decision: approved, denied or answered."
-        raise Refused("invalid", f"resume: {words}", fields={"resume": [words]})
+        raise Refused.at("resume", "The payload has to be an object with a decision: approved, denied or answered.")
     return {**given, "request_id": interrupt_id}

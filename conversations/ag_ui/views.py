@@ -98,8 +98,7 @@ def _resumed(request: Request, user: User, answers: Sequence[Any]) -> tuple[Exec
     if execution is None:
         raise NotThere
     if len(runs) > 1:
-        words = "These interrupts are of several runs. Resume one run at a time."
-        raise Refused("invalid", f"resume: {words}", fields={"resume": [words]})
+        raise Refused.at("resume", "These interrupts are of several runs. Resume one run at a time.")
     progress = reading.progress_of(execution.id)
     for request_id, response in checked:
         decisions.respond(user, request_id, response, via=Via.API)

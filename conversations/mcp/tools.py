@@ -210,7 +210,6 @@ def _decided(caller: User, asked: AnswerApproval) -> dict[str, Any]:
     if request is None:
         raise NotThere
     if asked.decision == RequestStatus.APPROVED.value and request.arguments_hash and not asked.arguments_hash:
-        words = "A yes to a call needs its arguments_hash, as list_approvals gives it."
-        raise Refused("invalid", words, fields={"arguments_hash": [words]})
+        raise Refused.at("arguments_hash", "A yes to a call needs its arguments_hash, as list_approvals gives it.")
     response = response_from(asked.model_dump(exclude={"request_id"}), now=timezone.now())
     return request_shape(decisions.respond(caller, asked.request_id, response, via=Via.AGENT))

@@ -114,8 +114,7 @@ def checked(user: User, wish: ScheduleInput, *, now: datetime | None, counts_fro
     }
     rhythm, ends_at = _times(faults, wish, now=now, counts_from=counts_from)
     if faults or rhythm is None:
-        name, messages = next(iter(faults.items()))
-        raise Refused("invalid", f"{name}: {messages[0]}", fields=faults)
+        raise Refused.of(faults)
     columns |= {"kind": wish.kind, "time_zone": wish.time_zone, "at": None, "every_s": None, "cron": ""}
     match rhythm:
         case Once(at):

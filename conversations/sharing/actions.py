@@ -85,7 +85,7 @@ def _check(conversation: Conversation, choice: Choice) -> None:
     if choice.upto is not None and not conversation.messages.filter(id=choice.upto).exists():
         faults["message_id"] = [_("There is no such message in this conversation.")]
     if faults:
-        raise Refused("invalid", next(iter(faults.values()))[0], fields=faults)
+        raise Refused.of(faults)
     if Share.objects.open().filter(conversation=conversation).count() >= MOST_LINKS:
         raise Refused(
             "too_many_links",

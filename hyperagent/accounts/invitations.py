@@ -45,8 +45,7 @@ def invite(by: User | None, email: str, *, roles: Collection[str] = (), group_id
     if unknown := set(group_ids) - groups.keys():
         faults["groups"] = [_("There is no group {group_id}.").format(group_id=min(unknown))]
     if faults:
-        field, said = next(iter(faults.items()))
-        raise Refused("invalid", f"{field}: {said[0]}", fields=faults)
+        raise Refused.of(faults)
     with transaction.atomic():
         if by is not None:
             people.hold(by, by.pk)

@@ -84,7 +84,7 @@ def set_groups(by: User | None, user_id: uuid.UUID, group_ids: Collection[int]) 
         wanted = {group.pk: group for group in plain_groups().filter(pk__in=list(group_ids))}
         if unknown := set(group_ids) - wanted.keys():
             said = _("There is no group {group_id}.").format(group_id=min(unknown))
-            raise Refused("unknown_group", said, fields={"groups": [said]})
+            raise Refused.at("groups", said, code="unknown_group")
         held = {group.pk: group for group in plain_groups().filter(user=user)}
         user.groups.remove(*(held.keys() - wanted.keys()))
         user.groups.add(*(wanted.keys() - held.keys()))

@@ -68,7 +68,7 @@ def set_members(by: User, group_id: int, user_ids: Collection[uuid.UUID]) -> Gro
         there = set(User.objects.filter(pk__in=wanted, deleted_at=None).values_list("pk", flat=True))
         if unknown := wanted - there:
             said = _("There is nobody with the id {user_id}.").format(user_id=min(unknown))
-            raise Refused("unknown_person", said, fields={"members": [said]})
+            raise Refused.at("members", said, code="unknown_person")
         for user_id in sorted(wanted ^ held):
             _set_member(by, group, user_id, is_member=user_id in wanted)
     return group
@@ -79,7 +79,7 @@ def add_member(by: User, group_id: int, email: str) -> User:
     user = User.objects.with_email(clean_text(email)).filter(deleted_at=None).first()
     if user is None:
         said = _("Nobody here has the address {email}.").format(email=clean_text(email)[:254])
-        raise Refused("unknown_person", said, fields={"email": [said]})
+        raise Refused.at("email", said, code="unknown_person")
     with transaction.atomic():
         people.hold(by, by.pk, user.pk)
         _set_member(by, _locked(group_id), user.pk, is_member=True)
@@ -130,12 +130,10 @@ def _set_member(by: User, group: Group, user_id: uuid.UUID, *, is_member: bool) 
 def _free(name: str, group: Group | None) -> str:
     name = " ".join(clean_text(name).split())
     if not 1 <= len(name) <= NAME_CHARS:
-        said = _("A name of 1 to {count} characters is needed.").format(count=NAME_CHARS)
-        raise Refused("invalid", said, fields={"name": [said]})
+        raise Refused.at("name", _("A name of 1 to {count} characters is needed.").format(count=NAME_CHARS))
     others = Group.objects.filter(name__iexact=name)
     if (others if group is None else others.exclude(pk=group.pk)).exists():
-        said = _("There is a group or a role of this name already.")
-        raise Conflict("name_taken", said, fields={"name": [said]})
+        raise Conflict.at("name", _("There is a group or a role of this name already."), code="name_taken")
     return name
 
 

@@ -132,7 +132,7 @@ def make_token(
         ends = min(expires_at or now + TOKEN_LIFETIME, program.ends_at)
         faults = _token_faults(program, scopes, ends, now)
         if faults:
-            raise _refused(faults)
+            raise Refused.of(faults)
         wanted = [scope for scope in program.scopes if scopes is None or scope in set(scopes)]
         return _written(by, user, name=name, scopes=wanted, expires_at=ends)
 
@@ -141,7 +141,7 @@ def rotate(by: User, user_id: uuid.UUID, token_id: uuid.UUID, *, grace: timedelt
     """A new token of the same name, scopes and length of life, which is that of the old one before it was replaced for
     the first time. The old one opens doors for the grace, and no longer."""
     if grace not in GRACES:
-        raise _refused({"grace_hours": [_("Choose one of {hours} hours.").format(hours=_hours())]})
+        raise Refused.at("grace_hours", _("Choose one of {hours} hours.").format(hours=_hours()))
     with transaction.atomic():
         user = of(hold(by, user_id).user)
         old = ApiToken.objects.usable().owned_by(user).select_for_update(of=("self",)).filter(pk=token_id).first()
@@ -207,7 +207,7 @@ def _checked(wish: ServiceAccountInput, *, ends_at_now: datetime | None = None) 
     if wish.ends_at != ends_at_now and not now < wish.ends_at <= now + LONGEST:
         faults["ends_at"] = [_("The end has to be a day to come, within three years.")]
     if faults:
-        raise _refused(faults)
+        raise Refused.of(faults)
     scopes = tuple(scope.value for scope in SERVICE_SCOPES if scope in set(wish.scopes))
     return ServiceAccountInput(name, wish.owner_id, scopes, wish.ends_at, tuple(wish.group_ids), purpose)
 
@@ -261,11 +261,6 @@ def _tell_of_token(kind: AuditKind, by: User, user: User, token: ApiToken) -> No
 
 def _tell(kind: AuditKind, by: User, user: User, fit: ServiceAccountInput) -> None:
     tell(kind, by, user, owner=str(fit.owner_id), scopes=list(fit.scopes), ends_at=fit.ends_at.isoformat())
-
-
-def _refused(faults: dict[str, list[str]]) -> Refused:
-    field, said = next(iter(faults.items()))
-    return Refused("invalid", f"{field}: {said[0]}", fields=faults)
 
 
 def _hours() -> str:

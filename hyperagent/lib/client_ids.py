@@ -11,5 +11,5 @@ def checked_client_id(client_id: str | None, *, called: str = "client_id") -> st
         return ""
     if len(client_id) > CLIENT_ID_CHARS or not client_id.isprintable():
         message = f"{called} may have {CLIENT_ID_CHARS} printable characters; a random UUID does well."
-        raise Refused("bad_client_id", message, fields={called: [message]})
+        raise Refused.at(called, message, code="bad_client_id")
     return client_id

@@ -1,7 +1,7 @@
 """Why something that a person asked for is not done: named by what they can do about it. Knows no transport."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from django.utils.translation import gettext as _
 
@@ -17,6 +17,18 @@ class Refused(Exception):
         self.message = message
         self.fields = dict(fields or {})
         self.more = more
+
+    @classmethod
+    def at(cls, field: str, words: str, *, code: str = "invalid", **more: Any) -> Self:
+        """One field is wrong. `words` say by themselves what: they are the message, and `fields` says where."""
+        return cls(code, words, fields={field: [words]}, **more)
+
+    @classmethod
+    def of(cls, faults: Mapping[str, list[str]]) -> Self:
+        """Several may be wrong; the message is the first. That of a part within a field (`plan.0.agent`) names its
+        place: a person sees no such field."""
+        place, words = next(iter(faults.items()))
+        return cls("invalid", f"{place}: {words[0]}" if "." in place else words[0], fields=faults)
 
     def as_error(self) -> dict[str, Any]:
         """The inner object of the API's error shape."""

@@ -305,7 +305,7 @@ def _checked_url(url: str) -> str:
     typed = url.strip()
     fault = fault_in_our_words(url_fault(typed, allow_private=settings.WEBHOOK_ALLOW_PRIVATE) or "")
     if fault:
-        raise Refused("bad_url", fault, fields={"url": [fault]})
+        raise Refused.at("url", fault, code="bad_url")
     return typed
 
 
@@ -314,5 +314,5 @@ def _checked_events(events: Collection[str]) -> list[str]:
     if unknown or not events:
         named = _("'{name}' is not an event.").format(name=unknown[0][:40]) + " " if unknown else ""
         fault = _("{named}Choose one or more of {names}.").format(named=named, names=", ".join(CHOOSABLE))
-        raise Refused("bad_events", fault, fields={"events": [fault]})
+        raise Refused.at("events", fault, code="bad_events")
     return [kind.value for kind in CHOOSABLE if kind in set(events)]

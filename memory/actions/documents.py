@@ -249,7 +249,7 @@ def _groups_allowed(
         return []
     if not wanted:
         message = _("Name at least one group to share with, or choose private or everyone.")
-        raise Refused("no_group", message, fields={"shared_with": [message]})
+        raise Refused.at("shared_with", message, code="no_group")
     if not any_group:
         own = {*already, *user.groups.values_list("pk", flat=True)}
         if strange := [group.name for group in wanted if group.pk not in own]:
@@ -262,7 +262,7 @@ def _no_such_group(names: Sequence[str]) -> Refused:
     message = _(
         "You are in no group {shown}. Share with groups that you are in, with everyone, or keep it private."
     ).format(shown=shown)
-    return Refused("no_such_group", message, fields={"shared_with": [message]})
+    return Refused.at("shared_with", message, code="no_such_group")
 
 
 def _begin(document: Document) -> None:

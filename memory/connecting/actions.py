@@ -50,10 +50,9 @@ def add(user: User, *, kind: ConnectorKind, location: str, every_s: int = 3_600)
             )
         if Connector.objects.filter(owner=user, kind=kind, location=place, is_leaving=True).exists():
             message = _("Your former connector to this place is still being deleted. Try again in a minute.")
-            raise Conflict("still_leaving", message, fields={"location": [message]})
+            raise Conflict.at("location", message, code="still_leaving")
         if own.filter(kind=kind, location=place).exists():
-            message = _("You have a connector to this place already.")
-            raise Conflict("already_there", message, fields={"location": [message]})
+            raise Conflict.at("location", _("You have a connector to this place already."), code="already_there")
         connector = Connector.objects.create(owner=user, kind=kind, location=place, every_s=every_s)
         enqueue(LOOK, connector.pk)
     return connector
@@ -156,7 +155,7 @@ def _folder(user: User, location: str) -> str:
     if len(real) > FOLDER_CHARS:
         fault = _("The folder's path may have {limit} characters.").format(limit=FOLDER_CHARS)
     if fault:
-        raise Refused("bad_folder", fault, fields={"location": [fault]})
+        raise Refused.at("location", fault, code="bad_folder")
     return real
 
 
@@ -164,8 +163,7 @@ def _address(location: str) -> str:
     try:
         return canonical(location.strip(), allow_private=settings.CONFIG.connector_allow_private).url
     except BadAddress as error:
-        fault = fault_in_our_words(str(error))
-        raise Refused("bad_url", fault, fields={"location": [fault]}) from None
+        raise Refused.at("location", fault_in_our_words(str(error)), code="bad_url") from None
 
 
 def _check_pause(kind: ConnectorKind, every_s: int) -> None:
@@ -174,4 +172,4 @@ def _check_pause(kind: ConnectorKind, every_s: int) -> None:
         message = _("A {kind} can be looked at every {least} to {limit} seconds; {every_s} is not among them.").format(
             kind=kind, least=grouped(least), limit=grouped(MOST_EVERY_S), every_s=grouped(every_s)
         )
-        raise Refused("bad_pause", message, fields={"every_s": [message]})
+        raise Refused.at("every_s", message, code="bad_pause")

@@ -171,10 +171,10 @@ def _checked(text: str, row: Memory) -> str:
         message = _("A memory has 1 to {limit} characters; this one has {count}. To remove it, forget it.").format(
             limit=limit, count=len(said)
         )
-        raise Refused("bad_text", message, fields={"text": [message]})
+        raise Refused.at("text", message, code="bad_text")
     field = ProfileField(row.field) if row.field else None
     others = Memory.objects.of(row.user).filter(status=MemoryStatus.ACTIVE, field=field or "", text=said)
     if others.exclude(pk=row.pk).exists():
         message = _("You have this memory already. Forget one of the two instead.")
-        raise Conflict("known_already", message, fields={"text": [message]})
+        raise Conflict.at("text", message, code="known_already")
     return said

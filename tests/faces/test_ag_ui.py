@@ -218,7 +218,9 @@ async def test_a_failure_is_an_error_of_the_run_and_a_bad_input_one_of_the_reque
     assert isinstance(failed[-1], RunErrorEvent)
     assert failed[-1].code == (await Execution.objects.aget()).error_code
     assert [(one.status_code, one.json()["error"]["code"]) for one in bad] == [(400, "invalid")] * 6
-    assert "Pictures and files are not taken here" in bad[-1].json()["error"]["message"]
+    picture = bad[-1].json()["error"]
+    assert "Pictures and files are not taken here" in picture["message"]
+    assert picture["fields"] == {"messages": [picture["message"]]}
     assert (unable.status_code, unable.json()["error"]["code"]) == (403, "scope_missing")
     assert no_id.status_code == 400
 

@@ -384,6 +384,7 @@ async def test_a_member_of_the_conversation_answers_on_its_socket_with_all_that_
         done = (await socket.frame("responded"))["request"]
 
     assert set(refused["fields"]) == {"edited_arguments.to"}
+    assert refused["message"].startswith("edited_arguments.to: ")
     assert set(naive["fields"]) == {"snooze_until"}
     assert (snoozed["status"], snoozed["may_decide"]) == ("pending", True)
     assert (done["status"], done["decided_via"], done["edited_arguments"]["body"]) == ("approved", "socket", "Hey")
