@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy as _
 from agents.engine.events import TERMINAL_TYPES
 from agents.engine.states import TERMINAL_STATUSES
 from agents.models import Event, Execution, Runner
+from hyperagent.lib.refusals import Gone
 
 PAGE = 200
 # Enough for a page of token frames; a page of huge events is cut earlier, so that a reader's memory stays bounded.
@@ -47,6 +48,13 @@ class Progress:
 
     last_seq: int
     is_over: bool
+
+
+def with_log(execution: Execution) -> Execution:
+    """The same, whose log can be read. Raises Gone once it is kept no longer."""
+    if execution.log_dropped_at is not None:
+        raise Gone("log_not_kept", str(LOG_NOT_KEPT))
+    return execution
 
 
 def log_end(run: str = "") -> Coalesce:

@@ -33,7 +33,7 @@ from hyperagent.lib.async_api import (
     place_asked,
     wants_stream,
 )
-from hyperagent.lib.refusals import Gone, NotThere
+from hyperagent.lib.refusals import NotThere
 
 OLDER_STATUSES: Final = {
     "success": ExecutionStatus.COMPLETED,
@@ -183,9 +183,7 @@ class ExecutionEvents(AsyncAnswerView):
         """The event log: a page of JSON, or with `Accept: text/event-stream` all that is and all that comes. 410 once
         it is kept no longer (`log_dropped_at` of the run)."""
         wanted = place_asked(request, serializers.AfterSerializer)
-        execution = own_or_404(visible_to(request).defer("input", "result"), id=execution_id)
-        if execution.log_dropped_at is not None:
-            raise Gone("log_not_kept", str(reading.LOG_NOT_KEPT))
+        execution = reading.with_log(own_or_404(visible_to(request).defer("input", "result"), id=execution_id))
         if not wants_stream(request):
             return _page(request, execution, **wanted)
 
@@ -201,9 +199,7 @@ class ExecutionResult(APIView):
     @extend_schema(responses={200: serializers.WholeResultSerializer, **dict.fromkeys((404, 410), ErrorSerializer)})
     def get(self, request: Request, execution_id: uuid.UUID, seq: int) -> Response:
         """The whole of a tool's result, whose beginning is the event of this number. 410 once it is kept no longer."""
-        execution = own_or_404(visible_to(request).only("id", "log_dropped_at"), id=execution_id)
-        if execution.log_dropped_at is not None:
-            raise Gone("log_not_kept", str(reading.LOG_NOT_KEPT))
+        execution = reading.with_log(own_or_404(visible_to(request).only("id", "log_dropped_at"), id=execution_id))
         found = results.whole_result(execution.id, seq)
         if found is None:
             raise NotThere

@@ -35,7 +35,7 @@ from hyperagent.accounts.tokens import scopes_of
 from hyperagent.lib.api import ErrorSerializer, own_or_404
 from hyperagent.lib.async_api import AsyncAnswerView, Later, ServerSentSerializer, event_stream, place_asked
 from hyperagent.lib.client_ids import checked_client_id
-from hyperagent.lib.refusals import Conflict, Gone, NotAllowed, Refused, error_object
+from hyperagent.lib.refusals import Conflict, NotAllowed, Refused, error_object
 from hyperagent.lib.text import clean_text
 from hyperagent.lib.threads import in_thread
 
@@ -179,9 +179,8 @@ def _gone_on(request: Request, last: str) -> HttpResponseBase:
         run_id, after = UUID(run), int(seq)
     except ValueError:
         raise ValidationError({"Last-Event-ID": ["This is no id of a chunk of this stream."]}) from None
-    execution = own_or_404(Execution.objects.of(user).asked().defer("input", "result"), id=run_id)
-    if execution.log_dropped_at is not None:
-        raise Gone("log_not_kept", str(reading.LOG_NOT_KEPT))
+    own = Execution.objects.of(user).asked().defer("input", "result")
+    execution = reading.with_log(own_or_404(own, id=run_id))
     progress = reading.progress_of(execution.id)
     if progress is not None and progress.is_over and after >= progress.last_seq:
         # By which a client of event streams knows that it need not come back.
@@ -205,7 +204,7 @@ def _last_had(request: Request) -> int:
         return 0
     if key_of(request) is None:
         words = _("Last-Event-ID needs the Idempotency-Key of the question. Or read the events of the run by its id.")
-        raise Refused("key_needed", words, fields={"Idempotency-Key": [words]})
+        raise Refused.at("Idempotency-Key", words, code="key_needed")
     last: int = place_asked(request, AfterSerializer)["after"]
     return last
 
