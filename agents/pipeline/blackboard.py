@@ -21,7 +21,8 @@ _BACKTICKS = re.compile(r"`{3,}")
 
 
 class SharedAgentMemory(TypedDict, total=False):
-    """The shape of a board. It is handed around as a plain mapping, since it is stored as JSON."""
+    """What a board has, and whether it is a text or a list. It is handed around as a plain mapping, since it is stored
+    as JSON."""
 
     research_findings: str
     research_sources: list[dict[str, Any]]
@@ -44,20 +45,23 @@ class Field:
     priority: int
     title: str
     grows: bool = False
-    is_list: bool = False
     cites: bool = False
+
+    @property
+    def is_list(self) -> bool:
+        return SharedAgentMemory.__annotations__[self.name] is not str
 
 
 FIELDS: Final = (
     Field("research_findings", 3, "Research findings", grows=True, cites=True),
-    Field("research_sources", 2, "Research sources", grows=True, is_list=True),
+    Field("research_sources", 2, "Research sources", grows=True),
     Field("generated_code", 3, "Code"),
     Field("code_language", 1, "Language of the code"),
     Field("execution_results", 2, "What running the code gave"),
     Field("writing_outline", 2, "Outline", cites=True),
     Field("writing_draft", 3, "Draft", cites=True),
     Field("data_analysis_plan", 2, "Plan of the analysis"),
-    Field("data_visualizations", 1, "Charts", grows=True, is_list=True),
+    Field("data_visualizations", 1, "Charts", grows=True),
     Field("additional_context", 2, "More context", grows=True),
 )
 PRIORITIES: Final[Mapping[str, int]] = {field.name: field.priority for field in FIELDS}

@@ -1,7 +1,7 @@
 """Who may hand its work to whom, how often, and what goes along. Pure; nothing is moved here."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Final
@@ -28,32 +28,13 @@ MAX_ARTIFACTS_MB: Final = 50
 CONTEXT_CHARS: Final = 2_000
 
 
-class HandoffRefused(ValueError):
-    """The rules do not allow this handoff; the message says why."""
-
-
 def targets_of(agent: str) -> tuple[str, ...]:
     return MATRIX.get(agent, ())
 
 
-def decide(source: str, target: str, *, chain: Sequence[HandoffInfo], count: int, limit: int) -> str:
-    """Why `source` may not hand off to `target`, in words for the model; empty if it may.
-
-    `chain`: the handoffs that led to `source`, oldest first. `count`: the handoffs of the whole run so far.
-    """
-    if target not in targets_of(source):
-        allowed = ", ".join(targets_of(source)) or "nobody"
-        return f"'{source}' cannot hand off to '{target}', only to: {allowed}. Do the task yourself."
-    if target in (handoff.source_agent for handoff in chain):
-        return f"'{target}' has handed this task on already, so it cannot have it back. Do the task yourself."
-    if count >= limit:
-        return f"This run has used its {limit} handoffs. Do the task yourself with what you have."
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class HandoffManager:
-    """The handoffs of one piece of work, as a value: what is recorded gives a new one.
+    """The handoffs of one piece of work, oldest first, and what its run has had and may have of them.
 
     `handoff_count` may be more than the history has: it counts for the whole run, the history for this work only.
     """
@@ -71,13 +52,20 @@ class HandoffManager:
     def can_handoff(self, source: str, target: str) -> bool:
         return not self.why_not(source, target)
 
-    def record_handoff(self, source: str, target: str, task: str, context: str = "") -> "HandoffManager":
-        """With this handoff as well. Raises HandoffRefused."""
-        why_not = self.why_not(source, target)
-        if why_not:
-            raise HandoffRefused(why_not)
-        handoff = HandoffInfo(source_agent=source, target_agent=target, task_description=task, context=context)
-        return HandoffManager((*self.handoff_history, handoff), self.handoff_count + 1, self.max_handoffs)
+    def why_not(self, source: str, target: str) -> str:
+        """Why `source` may not hand off to `target`, in words for the model; empty if it may."""
+        if target not in targets_of(source):
+            allowed = ", ".join(targets_of(source)) or "nobody"
+            return f"'{source}' cannot hand off to '{target}', only to: {allowed}. Do the task yourself."
+        if target in self.visited_agents:
+            return f"'{target}' has handed this task on already, so it cannot have it back. Do the task yourself."
+        if self.handoff_count >= self.max_handoffs:
+            return f"This run has used its {self.max_handoffs} handoffs. Do the task yourself with what you have."
+        return ""
+
+    def record_handoff(self, handoff: HandoffInfo) -> "HandoffManager":
+        """With this handoff as well, which was allowed."""
+        return replace(self, handoff_history=(*self.handoff_history, handoff), handoff_count=self.handoff_count + 1)
 
     def get_handoff_summary(self) -> str:
         """One line for each handoff, oldest first; empty if there was none."""
@@ -86,17 +74,12 @@ class HandoffManager:
             for number, handoff in enumerate(self.handoff_history, start=1)
         )
 
-    def why_not(self, source: str, target: str) -> str:
-        """In words for the model; empty where it may."""
-        return decide(source, target, chain=self.handoff_history, count=self.handoff_count, limit=self.max_handoffs)
-
 
 def handoff_context(chain: Sequence[HandoffInfo]) -> str:
     """What the agent at the end of the chain is told of those before it; empty without a handoff."""
     if not chain:
         return ""
-    summary = HandoffManager(tuple(chain), len(chain)).get_handoff_summary()
-    said = [f"How this task came to you:\n{summary}"]
+    said = [f"How this task came to you:\n{HandoffManager(tuple(chain)).get_handoff_summary()}"]
     for handoff in chain:
         if handoff.context.strip():
             said.append(f"What {handoff.source_agent} says of it:\n{truncate(handoff.context.strip(), CONTEXT_CHARS)}")

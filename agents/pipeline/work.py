@@ -30,6 +30,7 @@ from agents.exchange import (
 )
 from agents.pipeline import approving, artifacts, carried_out, citations, todo
 from agents.pipeline.blackboard import Board
+from agents.pipeline.handoffs import HandoffManager
 from agents.pipeline.plans import Plan, planned_steps
 from agents.registry import Agent, specs
 from agents.runtime import attempts
@@ -308,7 +309,7 @@ async def _handed_over(
         update={
             "agent_name": handoff.target_agent,
             "task": handoff.task_description,
-            "handoffs": (*task.handoffs, handoff),
+            "handoffs": HandoffManager(task.handoffs).record_handoff(handoff).handoff_history,
             "shared_memory": dict(board.fields),
             "skill": None,
             "tools": (),
