@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from agents.mail import account_status
 from agents.mail.account import ServerAccount
-from agents.mail.credentials import CannotBeRead, Grant, Password, sealed, unsealed
+from agents.mail.credentials import Grant, Password, sealed, unsealed
 from agents.mail.gmail import oauth
 from agents.mail.gmail.account import own_identity
 from agents.mail.gmail.api import GmailApi
@@ -36,6 +36,7 @@ from hyperagent.lib.mail_servers import Security
 from hyperagent.lib.outside.addresses import BadAddress
 from hyperagent.lib.outside.sockets import host_name
 from hyperagent.lib.refusals import Conflict, NotThere, Refused, TooMuch
+from hyperagent.lib.secrets import Unreadable
 from hyperagent.lib.stored_faults import fault_in_our_words
 from hyperagent.lib.text import clean_text
 
@@ -123,7 +124,7 @@ def disconnect(user: User, account_id: uuid.UUID) -> str:
         _record(AuditKind.CONNECTION_REMOVED, user, account)
     known = google()
     if account.kind == AccountKind.GMAIL and known is not None:
-        with suppress(CannotBeRead):
+        with suppress(Unreadable):
             async_to_sync(oauth.revoke)(known, unsealed(account.sealed, Grant))
     return account.address
 
@@ -172,7 +173,7 @@ def _check_gmail(account: MailAccount) -> None:
         raise MailTrouble(NOT_REGISTERED)
     try:
         grant = unsealed(account.sealed, Grant)
-    except CannotBeRead:
+    except Unreadable:
         raise MailTrouble(UNREADABLE, state=AccountState.RECONNECT) from None
     async_to_sync(ready)(GmailApi(known, grant, keep))
 
@@ -246,14 +247,14 @@ def _is_same_place(former: MailAccount, imap_host: str, smtp_host: str, user_nam
 def _stored_password(account: MailAccount) -> str:
     try:
         return unsealed(account.sealed, Password).password.get_secret_value()
-    except CannotBeRead:
+    except Unreadable:
         return ""
 
 
 def _servers_of(account: MailAccount) -> ServerAccount:
     try:
         password = unsealed(account.sealed, Password).password.get_secret_value()
-    except CannotBeRead:
+    except Unreadable:
         raise MailTrouble(UNREADABLE, state=AccountState.RECONNECT) from None
     return ServerAccount(*servers_of(account, password))
 

@@ -1,13 +1,11 @@
 """What it takes to get into a mailbox, as it is stored: sealed. Nothing here is ever shown, logged or sent on."""
 
 import json
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
-from hyperagent.lib import secrets
-
-PURPOSE: Final = "credentials of mailboxes, version 1"
+from hyperagent.lib.secrets import Purpose, Unreadable, seal, unseal
 
 
 class _Sealable(BaseModel):
@@ -26,21 +24,17 @@ class Grant(_Sealable):
     expires_at: float = 0
 
 
-class CannotBeRead(Exception):
-    """Sealed with another SECRET_KEY, or damaged: its owner has to connect the mailbox again."""
-
-
 T = TypeVar("T", bound=_Sealable)
 
 
 def sealed(credentials: _Sealable) -> str:
     plain = {name: value.get_secret_value() if isinstance(value, SecretStr) else value for name, value in credentials}
-    return secrets.seal(json.dumps(plain), purpose=PURPOSE, keys=secrets.installation_keys())
+    return seal(json.dumps(plain), Purpose.MAILBOX)
 
 
 def unsealed(text: str, kind: type[T]) -> T:
-    """Raises CannotBeRead."""
+    """Raises Unreadable: its owner has to connect the mailbox again."""
     try:
-        return kind.model_validate_json(secrets.unseal(text, purpose=PURPOSE, keys=secrets.installation_keys()))
-    except (secrets.Unreadable, ValidationError):
-        raise CannotBeRead from None
+        return kind.model_validate_json(unseal(text, Purpose.MAILBOX))
+    except ValidationError:
+        raise Unreadable from None

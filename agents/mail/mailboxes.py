@@ -16,7 +16,7 @@ from django.db import DatabaseError
 
 from agents.mail import account_status
 from agents.mail.account import ServerAccount
-from agents.mail.credentials import CannotBeRead, Grant, Password, unsealed
+from agents.mail.credentials import Grant, Password, unsealed
 from agents.mail.files import AttachedFile
 from agents.mail.gmail.account import GmailAccount
 from agents.mail.gmail.api import GmailApi
@@ -30,6 +30,7 @@ from agents.tools.providers import Mailbox
 from agents.tools.tool import ToolError
 from agents.tools.values import DraftMail, Folder, MailboxFacts, MailHeader, MailMessage, OutgoingMail, StoredMail
 from hyperagent.lib.mail_servers import MailServer, Security
+from hyperagent.lib.secrets import Unreadable
 from hyperagent.lib.threads import in_thread
 
 log = structlog.get_logger(__name__)
@@ -222,7 +223,7 @@ class _Opened:
                 smtp, imap = servers_of(row, password)
                 return ServerAccount(smtp, imap, lane=lanes.of(str(row.user_id)))
             grant = unsealed(row.sealed, Grant)
-        except CannotBeRead:
+        except Unreadable:
             said = CANNOT_BE_READ.format(address=row.address)
             raise MailTrouble(said, state=AccountState.RECONNECT) from None
         known = google()

@@ -21,12 +21,13 @@ from agents.mcp.definitions import OWN, SLUG, Risk, called
 from agents.mcp.folders import installed
 from agents.mcp.models import McpServer, McpTool, ServerKind, ServerState
 from agents.mcp.reading import bare_config, config_of
-from agents.mcp.sealing import SecretsLost, opened, sealed
+from agents.mcp.sealing import LOST, opened, sealed
 from hyperagent.accounts.models import User
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import JSON, Target, actor_of, record
 from hyperagent.lib.outside.addresses import BadAddress, canonical
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
+from hyperagent.lib.secrets import Unreadable
 from hyperagent.lib.text import clean_text
 
 T = TypeVar("T")
@@ -155,8 +156,8 @@ def look(user: User, server_id: uuid.UUID) -> McpServer:
     try:
         config = config_of(server)
         found = asyncio.run(listed(config, ways_of(user.pk)))
-    except SecretsLost as error:
-        listing.keep_failure(config, str(error), needs_sign_in=config.kind == "http")
+    except Unreadable:
+        listing.keep_failure(config, LOST, needs_sign_in=config.kind == "http")
     except NotConnected as error:
         listing.keep_failure(config, error.message, needs_sign_in=error.needs_sign_in)
     else:
@@ -273,7 +274,7 @@ def _check_secrets(wanted: Wanted, faults: dict[str, list[str]]) -> None:
 def _opened(server: McpServer) -> dict[str, Any]:
     try:
         return opened(server.sealed)
-    except SecretsLost:
+    except Unreadable:
         return {}
 
 

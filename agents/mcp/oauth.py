@@ -24,8 +24,9 @@ from mcp.shared.auth import (
 from agents.mcp import turns
 from agents.mcp.models import McpServer
 from agents.mcp.reading import server_of
-from agents.mcp.sealing import SecretsLost, opened, sealed
+from agents.mcp.sealing import opened, sealed
 from agents.mcp.values import ServerConfig
+from hyperagent.lib.secrets import Unreadable
 from hyperagent.lib.threads import in_thread
 
 CALLBACK: Final = "/settings/mcp/signed-in/"
@@ -185,7 +186,7 @@ def _read(config: ServerConfig) -> dict[str, Any]:
     server = server_of(config, McpServer.objects.all())
     try:
         found: dict[str, Any] = opened(server.sealed).get("oauth", {}) if server else {}
-    except SecretsLost:
+    except Unreadable:
         return {}
     return found
 
@@ -198,7 +199,7 @@ def _write(config: ServerConfig, values: dict[str, Any]) -> None:
             return
         try:
             hidden = opened(server.sealed)
-        except SecretsLost:
+        except Unreadable:
             hidden = {}
         server.sealed = sealed({**hidden, "oauth": {**hidden.get("oauth", {}), **values}})
         server.save(update_fields=["sealed"])

@@ -13,7 +13,7 @@ import structlog
 from agents.engine.events import Image
 from agents.mcp import listing, reading
 from agents.mcp.results import Answered, Picture, answered
-from agents.mcp.sealing import SecretsLost
+from agents.mcp.sealing import LOST
 from agents.mcp.sessions import Sessions
 from agents.mcp.values import Offered, ServerConfig
 from agents.runtime.driven import About
@@ -22,6 +22,7 @@ from agents.runtime.lookups import Lookups
 from agents.tools.clip import clip
 from agents.tools.tool import Call, Reply, ToolError
 from agents.tools.untrusted import marked_untrusted
+from hyperagent.lib.secrets import Unreadable
 from hyperagent.lib.text import clean_text
 from hyperagent.lib.threads import in_thread
 
@@ -119,8 +120,8 @@ class ConnectedServers:
 async def _callable(about: About, offered: Offered) -> ServerConfig:
     try:
         config = await in_thread(reading.callable_config)(offered, about.user_id)
-    except SecretsLost as error:
-        raise ToolError(str(error)) from error
+    except Unreadable as error:
+        raise ToolError(LOST) from error
     if config is None:
         raise ToolError(REVIEWED_ANEW.format(called=offered.called))
     return config

@@ -27,7 +27,7 @@ TITLE_CHARS: Final = 80
 
 
 def config_of(server: McpServer) -> ServerConfig:
-    """With its secrets. Raises SecretsLost."""
+    """With its secrets. Raises Unreadable."""
     hidden = opened(server.sealed)
     return replace(
         bare_config(server),
@@ -115,7 +115,7 @@ def _shares(user_id: UUID | None) -> dict[str, _Share]:
 def callable_config(offered: Offered, user_id: UUID | None) -> ServerConfig | None:
     """How its server is reached, if the tool may be called as it was offered; None if that is not so any more.
 
-    Raises SecretsLost.
+    Raises Unreadable.
     """
     servers = McpServer.objects.of_runs_of(user_id).filter(id=offered.server_id)
     tool = McpTool.objects.usable().filter(server__in=servers, name=offered.name).select_related("server").first()

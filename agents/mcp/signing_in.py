@@ -23,12 +23,13 @@ from agents.mcp.models import McpServer, McpSignIn
 from agents.mcp.oauth import provider_of
 from agents.mcp.probing import listed
 from agents.mcp.reading import bare_config, config_of
-from agents.mcp.sealing import SecretsLost, opened, sealed
+from agents.mcp.sealing import opened, sealed
 from agents.mcp.values import ServerConfig
 from agents.mcp.ways import ways_of
 from hyperagent.accounts.models import User
 from hyperagent.lib.outside.addresses import BadAddress, canonical
 from hyperagent.lib.refusals import Conflict, NotThere
+from hyperagent.lib.secrets import Unreadable
 from hyperagent.lib.stored_faults import fault_in_our_words
 from hyperagent.lib.threads import in_thread
 
@@ -87,7 +88,7 @@ def _config_of(server: McpServer) -> ServerConfig:
     """Where its secrets cannot be read any more, signing in anew is the way out."""
     try:
         return config_of(server)
-    except SecretsLost:
+    except Unreadable:
         return bare_config(server)
 
 

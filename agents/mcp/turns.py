@@ -17,8 +17,9 @@ from django.db.models.functions import Now
 
 from agents.mcp.models import McpServer
 from agents.mcp.reading import server_of
-from agents.mcp.sealing import SecretsLost, opened
+from agents.mcp.sealing import opened
 from agents.mcp.values import ServerConfig
+from hyperagent.lib.secrets import Unreadable
 
 TURN_S: Final = 60.0
 """Longer than a renewal may take; see `oauth.RENEWAL_S`."""
@@ -48,7 +49,7 @@ def take(config: ServerConfig) -> Turn:
             return Turn(None, {})
         try:
             kept = opened(server.sealed).get("oauth", {})
-        except SecretsLost:
+        except Unreadable:
             return Turn(None, {})
         turn = Turn(None, kept)
         if turn.is_fresh or (server.renewing_until is not None and server.renewing_until > server.now):

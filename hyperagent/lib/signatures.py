@@ -1,13 +1,19 @@
 """Signatures of what is posted outside, by the Standard Webhooks convention (standardwebhooks.com): HMAC-SHA256 over
-`id.timestamp.body`. Pure.
+`id.timestamp.body`; and the secrets that they are made with.
 """
 
 import base64
 import hashlib
 import hmac
+import secrets
 from typing import Final
 
 PREFIX: Final = "whsec_"
+SECRET_BYTES: Final = 32
+
+
+def new_secret() -> str:
+    return PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
 def signed_headers(secret: str, *, event_id: str, timestamp_s: int, body: bytes) -> dict[str, str]:

@@ -20,12 +20,13 @@ from hyperagent.audit.recording import JSON, Target, actor_of, record
 from hyperagent.lib.outside.addresses import url_fault
 from hyperagent.lib.queue import enqueue
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
+from hyperagent.lib.secrets import Purpose, seal
+from hyperagent.lib.signatures import new_secret
 from hyperagent.lib.stored_faults import fault_in_our_words
 from hyperagent.lib.text import clean_value
 from hyperagent.lib.times import iso
 from hyperagent.notices.kinds import CHOOSABLE, ON_BY_DEFAULT, OPEN, DeliveryStatus, EventType, MailKind
 from hyperagent.notices.models import HEAD_CHARS, Delivery, Endpoint, Mail, Preference
-from hyperagent.notices.signing import new_secret, seal
 from hyperagent.notices.words import one_line, short_values
 
 MAX_ENDPOINTS = 20
@@ -149,7 +150,7 @@ def add_endpoint(
                 _("There are {limit} webhooks already. Delete one first.").format(limit=MAX_ENDPOINTS),
             )
         secret = new_secret()
-        sealed = seal(secret, key=settings.SECRET_KEY)
+        sealed = seal(secret, Purpose.WEBHOOK)
         endpoint = Endpoint.objects.create(user=user, url=checked, events=chosen, secret_sealed=sealed)
         _record(AuditKind.WEBHOOK_ADDED, endpoint, by or user, events=chosen)
     endpoint.refresh_from_db()

@@ -17,11 +17,12 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from hyperagent.lib.outside.posting import Answer, Post, post_all
+from hyperagent.lib.secrets import Purpose, Unreadable, unseal
+from hyperagent.lib.signatures import signed_headers
 from hyperagent.notices import actions
 from hyperagent.notices.kinds import DELIVERY_PAUSES_S, OPEN, DeliveryStatus, EventType, pause_after
 from hyperagent.notices.matters import shown_still
 from hyperagent.notices.models import HEAD_CHARS, Delivery
-from hyperagent.notices.signing import SecretUnreadable, signed_headers, unseal
 
 AT_ONCE = 32
 LEASE_S = 60
@@ -34,6 +35,7 @@ is its first failure."""
 SWEEP_S = 40.0
 """No new batch is begun after so long: the sweep of the next minute goes on."""
 
+LOST = "The secret of this endpoint cannot be read, because SECRET_KEY was changed. Delete it and add it anew."
 NO_MORE = "What it is about is not shown to this webhook's owner any more."
 
 
@@ -87,8 +89,8 @@ def _send(taken: Sequence[Taken]) -> None:
             continue
         try:
             posts[one.id] = _post_of(one)
-        except SecretUnreadable as error:
-            _record(one, Answer(None, "", str(error)))
+        except Unreadable:
+            _record(one, Answer(None, "", LOST))
     sendable = [one for one in taken if one.id in posts]
     if not sendable:
         return
@@ -110,7 +112,7 @@ def _drop(one: Taken) -> None:
 
 def _post_of(one: Taken) -> Post:
     body = body_of(one.payload)
-    secret = unseal(one.secret_sealed, key=settings.SECRET_KEY, former=settings.SECRET_KEY_FALLBACKS)
+    secret = unseal(one.secret_sealed, Purpose.WEBHOOK)
     signed = signed_headers(secret, event_id=one.event_id, timestamp_s=one.taken_at_s, body=body)
     return Post(one.url, {"content-type": "application/json", "user-agent": "HyperAgent-Webhooks/1", **signed}, body)
 

@@ -15,10 +15,9 @@ from conversations import handshake
 from hyperagent.accounts import actions, tasks
 from hyperagent.accounts.attempts import TooManyTries
 from hyperagent.accounts.mfa import factors, passkeys
-from hyperagent.accounts.mfa.adapter import PURPOSE
 from hyperagent.accounts.models import User
 from hyperagent.audit.models import AuditEvent
-from hyperagent.lib.secrets import installation_keys, unseal
+from hyperagent.lib.secrets import Purpose, unseal
 from hyperagent.lib.sign_on import RequiredFor
 
 pytestmark = [pytest.mark.django_db, pytest.mark.threat("T26")]
@@ -34,7 +33,7 @@ def code_of(secret: str, *, steps: int = 0) -> str:
 def with_app(user: User) -> tuple[str, list[str]]:
     """Sets one up; its secret and the recovery codes. Its first code is used by that."""
     sealed = factors.new_secret()
-    secret = unseal(sealed, purpose=PURPOSE, keys=installation_keys())
+    secret = unseal(sealed, Purpose.SECOND_FACTOR)
     return secret, factors.add_app(user, sealed, code_of(secret, steps=-1), address=None)
 
 

@@ -20,7 +20,6 @@ from agents.tools.gateway import Gateway
 from agents.tools.providers import Providers
 from agents.tools.tool import ToolError
 from agents.tools.values import StoredFile
-from hyperagent.lib import secrets
 from hyperagent.lib.refusals import Refused
 from hyperagent.lib.threads import in_thread
 from tests.mail.dovecot import Dovecot, Inside
@@ -268,18 +267,6 @@ async def test_a_draft_of_ones_mail_program_is_sent_as_it_is_and_only_as_it_was_
     assert b"The revenue was 42 million." in arrived.raw
     assert mailbox.message_ids("Drafts") == {}
     assert mailbox.message_ids("Sent") == {"<d@hyperagent>": 1}
-
-
-def test_what_is_sealed_for_one_purpose_or_with_another_key_cannot_be_opened() -> None:
-    sealed = secrets.seal("hunter22", purpose="a", keys=("new", "old"))
-
-    assert "hunter22" not in sealed
-    assert secrets.unseal(sealed, purpose="a", keys=("newer", "new")) == "hunter22"
-    for purpose, keys in (("b", ("new",)), ("a", ("old",))):
-        with pytest.raises(secrets.Unreadable):
-            secrets.unseal(sealed, purpose=purpose, keys=keys)
-    with pytest.raises(secrets.Unreadable):
-        secrets.unseal("nonsense ä", purpose="a", keys=("new",))
 
 
 @pytest.mark.parametrize("meanwhile", ["connected again", "disconnected"])

@@ -11,10 +11,10 @@ from django.contrib.auth.models import Permission
 from django.test import Client
 
 from hyperagent.accounts.scopes import Scope
+from hyperagent.lib.secrets import Purpose, unseal
 from hyperagent.notices import actions
 from hyperagent.notices.kinds import CHOOSABLE, EventType
 from hyperagent.notices.models import Delivery, Endpoint
-from hyperagent.notices.signing import unseal
 from hyperagent.notices.tasks import sweep_deliveries
 from tests.notices.receiver import Receiver, says
 
@@ -39,7 +39,7 @@ def alices(add: Add, alice: Any) -> tuple[Endpoint, Delivery]:
 
 
 @pytest.mark.spec("B22")
-def test_a_webhook_is_made_with_a_secret_that_is_shown_once(alice: Any, api_of: Api, settings: Any) -> None:
+def test_a_webhook_is_made_with_a_secret_that_is_shown_once(alice: Any, api_of: Api) -> None:
     api = api_of(alice)
 
     made = api.post(WEBHOOKS, BODY)
@@ -48,7 +48,7 @@ def test_a_webhook_is_made_with_a_secret_that_is_shown_once(alice: Any, api_of: 
     stored = Endpoint.objects.get()
     assert made.status_code == 201
     assert made["cache-control"] == "no-store"
-    assert shown["secret"] == unseal(stored.secret_sealed, key=settings.SECRET_KEY)
+    assert shown["secret"] == unseal(stored.secret_sealed, Purpose.WEBHOOK)
     assert shown["secret"] not in str(Endpoint.objects.values().get())
     assert (shown["owner"], shown["enabled"], shown["events"]) == ("me", True, ["run.completed"])
     for again in (api.get(WEBHOOKS), api.get(f"{WEBHOOKS}/{shown['id']}")):

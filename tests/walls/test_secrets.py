@@ -20,10 +20,9 @@ from agents.mail import credentials
 from agents.mail.models import MailAccount
 from agents.mcp import sealing
 from conversations.sharing.tokens import token_of
-from hyperagent.lib import secrets
 from hyperagent.lib.conf import BASE_DIR, Config, is_secret, secrets_in
 from hyperagent.lib.log import HIDDEN, redact
-from hyperagent.notices.signing import SecretUnreadable, seal, unseal
+from hyperagent.lib.secrets import Purpose, Unreadable, seal, unseal
 from tests import template
 from tests.scripted.script import Script
 from tests.site import EMAIL, Site
@@ -78,7 +77,7 @@ from conversations.sharing.tokens import token_of
 from agents.mcp.models import McpServer
 from hyperagent.accounts.models import User
 from hyperagent.notices.models import Endpoint
-from hyperagent.notices.signing import seal
+from hyperagent.lib.secrets import Purpose, seal
 from django.conf import settings
 mail, mcp, hook = {stored!r}
 User.objects.create_superuser("root@example.org", settings.CONFIG.admin_password.get_secret_value())
@@ -88,7 +87,7 @@ MailAccount.objects.create(user=user, kind="imap", address="a@example.org",
 McpServer.objects.create(owner=user, name="tools", kind="http", url="http://127.0.0.1:9/mcp",
                          sealed=sealing.sealed({{"headers": {{"authorization": mcp}}}}))
 Endpoint.objects.create(user=user, url="http://127.0.0.1:9/", events=["run.completed"],
-                        secret_sealed=seal(hook, key=settings.SECRET_KEY))
+                        secret_sealed=seal(hook, Purpose.WEBHOOK))
 """
 
 
@@ -264,18 +263,44 @@ def test_what_people_entrust_to_us_is_stored_sealed(alice: Any) -> None:
     assert "hunter22" not in sealing.sealed({"headers": {"authorization": "hunter22"}})
 
 
-def test_a_changed_key_opens_what_the_former_one_sealed_and_a_strange_one_does_not() -> None:
-    old, new, strange = "o" * 40, "n" * 40, "s" * 40
-    kept, hook = secrets.seal("hunter22", purpose="a", keys=[old]), seal("whsec_x", key=old)
+def test_a_changed_key_opens_what_the_former_one_sealed_and_a_strange_one_does_not(settings: Any) -> None:
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "o" * 40, []
+    kept = seal("hunter22", Purpose.MAILBOX)
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "n" * 40, ["o" * 40]
 
-    assert secrets.unseal(kept, purpose="a", keys=[new, old]) == "hunter22"
-    assert unseal(hook, key=new, former=[old]) == "whsec_x"
-    with pytest.raises(secrets.Unreadable):
-        secrets.unseal(kept, purpose="b", keys=[old])
-    with pytest.raises(secrets.Unreadable):
-        secrets.unseal(kept, purpose="a", keys=[strange])
-    with pytest.raises(SecretUnreadable):
-        unseal(hook, key=strange)
+    assert "hunter22" not in kept
+    assert unseal(kept, Purpose.MAILBOX) == "hunter22"
+    for faulty, purpose in ((kept, Purpose.WEBHOOK), ("nonsense ä", Purpose.MAILBOX)):
+        with pytest.raises(Unreadable):
+            unseal(faulty, purpose)
+    settings.SECRET_KEY_FALLBACKS = []
+    with pytest.raises(Unreadable):
+        unseal(kept, Purpose.MAILBOX)
+
+
+# As an installation has them, sealed with the key of the test below.
+KEPT: Final = {
+    Purpose.MAILBOX: "gAAAAABrC-GvKGoEGkd_bynL9yWjBPstFg7Zn6xs2nVJnyKmevmy__i"
+    "DuvV5qdj_fF7SJWGvawYKWFw8y5LGc3ekZ7S4KaEdGw==",
+    Purpose.MCP_SERVER: "gAAAAABrC-Gv2jpRMFfR4RuNuCju5TIF2l869U9QRw0zRiW03Arhqo6"
+    "5U2wySyF7AsVJFhxtkWNCZuJ09sPJ4ZKUU7FFSFiJ-A==",
+    Purpose.SECOND_FACTOR: "gAAAAABrC-Gvyi6KMborE5Rr1-YDu0Px5PolEi1CxWCQU6ii_ymQ_sl"
+    "deHwN2sLcqes5j625SIElmNQT3AfJRxiMQ4MqGox4ww==",
+    Purpose.WEBHOOK: "gAAAAABrC-GvvgR8z43ZidmG5u2jEPY-IX6ZrQ2_b06hJGKFEVMJ_LC"
+    "9AKNxkas4nJCALNykosMX9cYTzwCKXA7I-MTN09JYGw==",
+}
+SECRETS: Final = {
+    Purpose.MAILBOX: "a password",
+    Purpose.MCP_SERVER: "a token",
+    Purpose.SECOND_FACTOR: "a seed",
+    Purpose.WEBHOOK: "whsec_x",
+}
+
+
+def test_what_was_sealed_for_any_purpose_is_read_for_ever(settings: Any) -> None:
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "a key of the house, of forty characters!", []
+
+    assert {purpose: unseal(KEPT[purpose], purpose) for purpose in Purpose} == SECRETS
 
 
 @pytest.mark.parametrize(

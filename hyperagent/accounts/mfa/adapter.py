@@ -4,19 +4,18 @@ from typing import Any, Final
 
 from allauth.mfa.adapter import DefaultMFAAdapter
 
-from hyperagent.lib.secrets import installation_keys, seal, unseal
+from hyperagent.lib.secrets import Purpose, seal, unseal
 
-PURPOSE: Final = "second factors"
 OUR_NAME: Final = "HyperAgent"
 
 
 class Adapter(DefaultMFAAdapter):  # type: ignore[misc]
     def encrypt(self, text: str) -> str:
-        return seal(text, purpose=PURPOSE, keys=installation_keys())
+        return seal(text, Purpose.SECOND_FACTOR)
 
     def decrypt(self, encrypted_text: str) -> str:
         """Raises `hyperagent.lib.secrets.Unreadable`."""
-        return unseal(encrypted_text, purpose=PURPOSE, keys=installation_keys())
+        return unseal(encrypted_text, Purpose.SECOND_FACTOR)
 
     def get_totp_issuer(self) -> str:
         return OUR_NAME
