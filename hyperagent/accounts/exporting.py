@@ -115,17 +115,8 @@ def make(export_id: uuid.UUID, *, work_s: float = WORK_S) -> None:
         return
     if is_whole:
         _ready(export)
-        tell(export.pk)
     else:
         _go_on_later(export)
-
-
-def tell(export_id: uuid.UUID) -> None:
-    """Writes to its owner that it is ready; once."""
-    untold = DataExport.objects.filter(pk=export_id, state=ExportState.READY, told_at=None, user__is_active=True)
-    with transaction.atomic():
-        if untold.update(told_at=Now()):
-            letters.write(LetterKind.EXPORT_READY, DataExport.objects.select_related("user").get(pk=export_id).user)
 
 
 def go_on() -> None:
@@ -200,12 +191,15 @@ def _readme(export: DataExport) -> str:
 
 
 def _ready(export: DataExport) -> None:
-    """Only while it is still ours. The one before goes: nobody needs two."""
-    values = {"finished_at": Now(), "ends_at": Now() + KEPT, "place": None}
-    if not _keep(export, state=ExportState.READY, lease_until=None, **values):
-        return
-    for before in DataExport.objects.filter(user=export.user_id, state=ExportState.READY).exclude(pk=export.pk):
-        end(before)
+    """Only while it is still ours, with the mail that says so. The time of the one before is over, for nobody needs
+    two: its files go as those of all others (`go_on`)."""
+    values = {"finished_at": Now(), "told_at": Now(), "ends_at": Now() + KEPT, "place": None}
+    with transaction.atomic():
+        if not _keep(export, state=ExportState.READY, lease_until=None, **values):
+            return
+        before = DataExport.objects.filter(user=export.user_id, state=ExportState.READY).exclude(pk=export.pk)
+        before.update(ends_at=Now())
+        letters.write(LetterKind.EXPORT_READY, export.user)
 
 
 def _go_on_later(export: DataExport) -> None:

@@ -90,12 +90,27 @@ def test_one_is_made_at_a_time_and_a_newer_one_takes_its_place(alice: Any, alice
     exporting.make(first.pk)
     exporting.make(first.pk)
     second = made_for(alice)
+    of_the_first = alices_page.get(f"{DATA}export/{first.pk}/").status_code
+    go_on_with_exports()
     sweep_letters()
 
     first.refresh_from_db()
+    assert of_the_first == 404
     assert (first.state, second.state) == (ExportState.ENDED, ExportState.READY)
     assert default_storage.listdir(f"{exporting.FOLDER}/{alice.pk}")[1] == [f"{second.pk}-1-1.zip"]
     assert len(mail.outbox) == 2
+
+
+def test_whoever_was_promised_a_mail_gets_it_though_the_older_file_cannot_be_removed(alice: Any) -> None:
+    first = made_for(alice)
+    # A folder with something in it is not removed as a file is.
+    DataExport.objects.filter(pk=first.pk).update(stored_as=f"{exporting.FOLDER}/{alice.pk}")
+
+    second = made_for(alice)
+    go_on_with_exports()
+    sweep_letters()
+
+    assert (second.state, len(mail.outbox)) == (ExportState.READY, 2)
 
 
 @pytest.mark.threat("T04")
@@ -192,6 +207,7 @@ def test_more_than_one_job_has_time_for_comes_in_several_files_which_have_all_of
     assert alices_page.get(f"{DATA}export/{export.pk}/?file={len(files) + 1}").status_code == 404
     assert alices_page.get(f"{DATA}export/{export.pk}/?file=x").status_code == 404
 
+    exporting.go_on()
     exporting.end(export)
     assert default_storage.listdir(f"{exporting.FOLDER}/{alice.pk}")[1] == []
 
