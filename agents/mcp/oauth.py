@@ -22,6 +22,7 @@ from mcp.shared.auth import (
 )
 
 from agents.mcp import turns
+from agents.mcp.connecting import NotConnected
 from agents.mcp.models import McpServer
 from agents.mcp.reading import server_of
 from agents.mcp.sealing import opened, sealed
@@ -93,6 +94,9 @@ class _Remembering(OAuthClientProvider):
                 elif turn is not None:
                     outgoing.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), RENEWAL_S)
                 answer = yield outgoing
+                if turn is not None and _is_busy(answer.status_code):
+                    why = f"'{kept.config.name}' could not renew its sign-in just now ({answer.status_code})."
+                    raise NotConnected(f"{why} Try again in a moment.")
                 if outgoing is request and answer.status_code == 401 and may_try_anew:
                     may_try_anew = False
                     if await self._is_given_newer(kept.config):
@@ -129,6 +133,11 @@ class _Remembering(OAuthClientProvider):
             self.context.current_tokens = OAuthToken.model_validate(kept["tokens"])
             self.context.token_expiry_time = kept.get("expires_at")
             self.context.client_info = OAuthClientInformationFull.model_validate(kept["client"])
+
+
+def _is_busy(status: int) -> bool:
+    """It says nothing about the tokens, which the library would forget."""
+    return status in (408, 425, 429) or status >= 500
 
 
 async def _give_back(config: ServerConfig, turn: datetime | None) -> None:

@@ -89,6 +89,8 @@ class ConnectedServers:
         try:
             await self._look(session, config, offered)
         except NotConnected as error:
+            if error.needs_sign_in:
+                await in_thread(listing.keep_failure)(config, error.message, needs_sign_in=True)
             why = _told(offered, error.ours, error.said)
             raise ToolError(f"The server '{config.name}' cannot be reached. {why}") from error
         except Forgotten:

@@ -239,6 +239,7 @@ SENTENCES: Final = (
     gettext_noop("Signing in did not work: {detail}"),
     gettext_noop("'{name}' did not answer in time."),
     gettext_noop("'{name}' answered with the status {status}: is the address right?"),
+    gettext_noop("'{name}' could not renew its sign-in just now ({status}). Try again in a moment."),
     gettext_noop("'{name}' does not answer as a server of the Model Context Protocol."),
     gettext_noop("'{name}' does not tell its tools: it gave no reason"),
     gettext_noop("'{name}' does not tell its tools: {detail}"),

@@ -22,7 +22,7 @@ from tests.mcp.servers import READS
 
 class Consent(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, AccessToken]):
     """Says yes to whoever comes. `granted`: the kinds of grants, in order. With `renewal_s` a renewal takes so long,
-    and takes all older tokens back."""
+    and takes all older tokens back. So many renewals fail as `failures` says, by a fault of the server's own."""
 
     def __init__(self, *, renewal_s: float | None = None) -> None:
         self.renewal_s = renewal_s
@@ -31,6 +31,7 @@ class Consent(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, 
         self.tokens: dict[str, AccessToken] = {}
         self.refreshing: dict[str, RefreshToken] = {}
         self.granted: list[str] = []
+        self.failures = 0
 
     async def get_client(self, client_id: str) -> OAuthClientInformationFull | None:
         return self.clients.get(client_id)
@@ -65,6 +66,9 @@ class Consent(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshToken, 
         return self.refreshing.get(refresh_token)
 
     async def exchange_refresh_token(self, client: Any, refresh_token: RefreshToken, scopes: list[str]) -> OAuthToken:
+        if self.failures:
+            self.failures -= 1
+            raise RuntimeError("the database of this server is away")
         del self.refreshing[refresh_token.token]
         self.granted.append("refresh")
         if self.renewal_s is not None:

@@ -243,6 +243,25 @@ def test_of_many_who_come_with_an_old_token_one_renews_it_for_all(rotating: Sign
     assert rotating.server.renewing_until is None
 
 
+def test_a_server_that_cannot_renew_a_sign_in_just_now_is_not_one_that_wants_another(
+    rotating: Signed, bob: Any
+) -> None:
+    runs_out(rotating.server)
+    rotating.consent.failures = 1
+    kept = opened(rotating.server.sealed)["oauth"]
+
+    busy = actions.look(bob, rotating.server.pk)
+    after = opened(busy.sealed)["oauth"]
+    again = actions.look(bob, rotating.server.pk)
+
+    assert (busy.state, busy.last_error) == (
+        "failed",
+        "'guarded' could not renew its sign-in just now (500). Try again in a moment.",
+    )
+    assert after["tokens"] == kept["tokens"]
+    assert (again.state, rotating.consent.granted) == ("connected", ["code", "refresh"])
+
+
 def test_the_turn_of_one_who_died_with_it_ends_by_itself(rotating: Signed, bob: Any) -> None:
     runs_out(rotating.server)
     held = timezone.now() + timedelta(seconds=2)
