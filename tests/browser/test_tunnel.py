@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from hyperagent.lib.outside.tunnel import Because, NotConnected, connected
+from tests.lib.web import silent
 
 
 @asynccontextmanager
@@ -116,3 +117,14 @@ async def test_where_it_is_allowed_to_it_connects_and_says_why_it_does_not() -> 
     assert came == ["one"]
 
     assert await why_not("127.0.0.1", port, allow_private=True) == Because.REFUSED
+
+
+async def test_an_address_that_leads_nowhere_leaves_its_turn_to_the_next() -> None:
+    async with listening() as (port, came):
+        with silent("127.0.0.2", port):
+            lookup = answers("127.0.0.2", "127.0.0.1")
+            reader, writer = await connected("some.example", port, timeout_s=15, allow_private=True, lookup=lookup)  # type: ignore[arg-type]
+        said = await reader.read()
+        writer.close()
+
+    assert (said, came) == (b"hello", ["one"])

@@ -1,7 +1,9 @@
 """A site of the web: a real HTTP server on loopback whose pages a test writes, and that remembers what was read."""
 
+import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -83,3 +85,15 @@ class Web:
                 return page
             case make:
                 return make(handler)
+
+
+@contextmanager
+def silent(address: str, port: int) -> Iterator[None]:
+    """A place that answers no connection, as one behind a line that leads nowhere: its queue is full."""
+    with socket.socket() as listener, socket.socket() as one, socket.socket() as other:
+        listener.bind((address, port))
+        listener.listen(0)
+        for comer in (one, other):
+            comer.setblocking(False)
+            comer.connect_ex((address, port))
+        yield

@@ -10,7 +10,7 @@ import pytest
 from hyperagent.lib.outside.http_client import Refused, TooMuch, guarded_http_client
 from tests.lib.conftest import web
 from tests.lib.test_outside import names
-from tests.lib.web import Page, Web
+from tests.lib.web import Page, Web, silent
 
 __all__ = ["web"]
 PUBLIC = "93.184.215.14"
@@ -72,6 +72,17 @@ async def test_the_connection_goes_to_the_address_that_was_looked_at(web: Web) -
     assert (answer.text, asked) == ("hello", ["some.example"])
     assert (path, headers["host"]) == ("/a?b=c", f"some.example:{web.port}")
     assert headers["accept-encoding"] == "identity"
+
+
+async def test_an_address_that_leads_nowhere_leaves_its_turn_to_the_next(web: Web) -> None:
+    web.pages["/"] = "hello"
+
+    with silent("127.0.0.2", web.port):
+        answer = await got(
+            f"http://some.example:{web.port}/", lookup=names({"some.example": ["127.0.0.2", "127.0.0.1"]})
+        )
+
+    assert answer.text == "hello"
 
 
 @pytest.mark.threat("T08")

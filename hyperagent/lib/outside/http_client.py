@@ -19,6 +19,7 @@ from hyperagent.lib.outside.egress import Egress
 from hyperagent.lib.outside.egress import egress as configured
 from hyperagent.lib.outside.fetching import USER_AGENT
 from hyperagent.lib.outside.json_values import ValueCounter
+from hyperagent.lib.outside.sockets import TURN_S
 
 # For who catches and types them: httpx2 is imported here only.
 Auth = httpx2.Auth
@@ -124,9 +125,10 @@ class _Backend(httpcore2.AsyncNetworkBackend):
             raise httpcore2.ConnectError(f"The name {host} cannot be resolved.") from None
         if not self._allow_private and not all(map(is_public, found)):
             raise httpcore2.ConnectError(INSIDE)
+        turn_s = TURN_S if timeout is None else min(TURN_S, timeout)
         for address in found[:-1]:
-            with suppress(httpcore2.ConnectError):
-                return await self._sockets.connect_tcp(address, port, timeout)
+            with suppress(httpcore2.ConnectError, httpcore2.ConnectTimeout):
+                return await self._sockets.connect_tcp(address, port, turn_s)
         if not found:
             raise httpcore2.ConnectError(f"The name {host} cannot be resolved.")
         return await self._sockets.connect_tcp(found[-1], port, timeout)

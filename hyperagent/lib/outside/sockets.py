@@ -6,6 +6,7 @@ these. Nothing is said on it here.
 
 import socket
 from collections.abc import Callable
+from itertools import zip_longest
 from typing import Final
 
 from hyperagent.lib.outside.addresses import NOT_AN_ADDRESS, NOT_PRINTABLE, BadAddress, canonical, is_public
@@ -15,6 +16,9 @@ NO_SERVER: Final = "This is no server's name. Write it like mail.example.org."
 # The IP addresses of a name.
 Lookup = Callable[[str, int], list[str]]
 
+TURN_S: Final = 2.0
+"""For an address of which nothing is heard, while there is another one. What is lost is sent again after 1 s."""
+
 
 class InsideServer(OSError):
     """The name leads into our own networks, or is none."""
@@ -22,7 +26,15 @@ class InsideServer(OSError):
 
 def asked_of_dns(host: str, port: int) -> list[str]:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(where[0]) for *_, where in found))
+    return _by_turns(list(dict.fromkeys(str(where[0]) for *_, where in found)))
+
+
+def _by_turns(found: list[str]) -> list[str]:
+    """One of IPv6 and one of IPv4 in turn (RFC 8305): where one of them leads nowhere from here, the second that is
+    tried is of the other."""
+    first = [address for address in found if (":" in address) == (":" in found[0])]
+    other = [address for address in found if address not in first]
+    return [address for pair in zip_longest(first, other) for address in pair if address is not None]
 
 
 def host_name(host: str, *, allow_private: bool) -> str:

@@ -53,8 +53,8 @@ async def connected(
     lookup: Lookup = asked_of_dns,
     egress: Egress | None = None,
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """To the first of its addresses that answers, all of it within `timeout_s`. `egress`: as the installation is
-    configured, unless it is given. Raises NotConnected."""
+    """To the first of its addresses that answers, all of it within `timeout_s`; the last may take what is left of that.
+    `egress`: as the installation is configured, unless it is given. Raises NotConnected."""
     try:
         name = sockets.host_name(host, allow_private=allow_private)
         (configured() if egress is None else egress).check(name)
@@ -93,7 +93,8 @@ async def _to_one_of(
         connection = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM)
         try:
             connection.setblocking(False)
-            await asyncio.get_running_loop().sock_connect(connection, (address, port))
+            async with asyncio.timeout(None if address == found[-1] else sockets.TURN_S):
+                await asyncio.get_running_loop().sock_connect(connection, (address, port))
             if not allow_private and not is_public(str(connection.getpeername()[0])):
                 raise NotConnected(Because.PROHIBITED, INSIDE)
             return await asyncio.open_connection(sock=connection, limit=READ_BYTES)
