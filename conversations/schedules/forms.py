@@ -1,7 +1,7 @@
 """The form of a schedule: what people pick, as a `ScheduleInput` and back. Whether it can be: `actions`."""
 
 from collections.abc import Iterable
-from datetime import datetime, time
+from datetime import date, datetime, time
 from typing import Any, Final
 from uuid import UUID
 
@@ -27,6 +27,7 @@ APPROVED_ROWS: Final = 3
 MOST_CHOICES: Final = 200
 UTC: Final = "UTC"
 _END_OF_DAY: Final = time(23, 59, 59)
+_MINUTE: Final = "%Y-%m-%dT%H:%M"
 _FROM_MONDAY: Final = (1, 2, 3, 4, 5, 6, 0)
 MODE_NAMES: Final[dict[str, str | Promise]] = {
     "task": gettext_lazy("Auto"),
@@ -261,12 +262,11 @@ class ScheduleForm(forms.Form):
 
     def _times(self) -> dict[str, Any]:
         typed = self.cleaned_data
-        found: dict[str, Any] = {"time_zone": typed["time_zone"], "ends_at": None}
-        if typed.get("until"):
-            found["ends_at"] = datetime.combine(typed["until"], _END_OF_DAY)
+        before = self._schedule if self._schedule and self._schedule.time_zone == typed["time_zone"] else None
+        found: dict[str, Any] = {"time_zone": typed["time_zone"], "ends_at": _end_of(typed.get("until"), before)}
         match frequency := Frequency(typed["frequency"]):
             case Frequency.ONCE:
-                return {**found, "kind": Kind.ONCE, "at": typed["moment"]}
+                return {**found, "kind": Kind.ONCE, "at": _moment_of(typed["moment"], before)}
             case Frequency.EVERY:
                 return {**found, "kind": Kind.EVERY, "every_s": pause_of(typed["count"], typed["unit"] or "hours")}
             case Frequency.CRON:
@@ -323,11 +323,29 @@ def _initial(user: User, schedule: Schedule | None) -> dict[str, Any]:
     }
 
 
+def _end_of(day: date | None, before: Schedule | None) -> datetime | None:
+    """The day's. Where it was left as it was shown it is the schedule's own, which a program may have set to the
+    second."""
+    if before is not None and before.ends_at and before.local(before.ends_at).date() == day:
+        return before.ends_at
+    return datetime.combine(day, _END_OF_DAY) if day else None
+
+
+def _moment_of(typed: datetime | None, before: Schedule | None) -> datetime | None:
+    """Likewise."""
+    if before is not None and before.at and typed and _shown(before, before.at) == f"{typed:{_MINUTE}}":
+        return before.at
+    return typed
+
+
+def _shown(schedule: Schedule, moment: datetime) -> str:
+    return f"{schedule.local(moment):{_MINUTE}}"
+
+
 def _initial_times(schedule: Schedule) -> dict[str, Any]:
     match Kind(schedule.kind):
         case Kind.ONCE:
-            moment = schedule.local(schedule.at) if schedule.at else None
-            return {"frequency": Frequency.ONCE, "moment": f"{moment:%Y-%m-%dT%H:%M}"}
+            return {"frequency": Frequency.ONCE, "moment": _shown(schedule, schedule.at) if schedule.at else ""}
         case Kind.EVERY:
             count, unit = parts_of(schedule.every_s or 0)
             return {"frequency": Frequency.EVERY, "count": count, "unit": unit}

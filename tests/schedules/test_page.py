@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from agents.models import Execution
 from conversations.models import Share
-from conversations.schedules.kinds import ApprovalRule, Talk
+from conversations.schedules.kinds import ApprovalRule, Kind, Talk
 from conversations.schedules.models import Schedule
 from conversations.schedules.starting import start_due
 from tests.accounts.test_in_a_browser import browser, open_page, sign_in
@@ -178,6 +178,29 @@ def test_next_times_are_told_in_the_zone_of_the_schedule(alice: Any, client_of: 
 
     for shown in (refused, one):
         assert len(re.findall(r"08:30 CES?T</time>", shown)) == 5
+
+
+@pytest.mark.django_db
+def test_a_form_that_changes_other_words_leaves_times_to_the_second(alice: Any, client_of: Any) -> None:
+    """As a program set them. The second 02:30 of the night in which clocks go back is shown as the first is."""
+    at = datetime(2035, 10, 28, 1, 30, 30, tzinfo=UTC)
+    once = made(alice, wish(kind=Kind.ONCE, cron="", at=at))
+    noon = datetime(2035, 12, 31, 12, tzinfo=UTC)
+    daily = made(alice, wish(ends_at=noon))
+
+    for schedule, more in (
+        (once, {"frequency": "once", "moment": "2035-10-28T02:30"}),
+        (daily, {"until": "2035-12-31"}),
+    ):
+        typed = {**TYPED, "frequency": "daily", "at": "09:00", **more, "question": "What else?"}
+        saved = client_of(alice).post(f"/schedules/{schedule.pk}/edit/", typed)
+        schedule.refresh_from_db()
+        assert (saved.status_code, schedule.question) == (302, "What else?")
+
+    assert (once.at, daily.ends_at) == (at, noon)
+    client_of(alice).post(f"/schedules/{once.pk}/edit/", {**TYPED, "frequency": "once", "moment": "2035-10-28T02:31"})
+    once.refresh_from_db()
+    assert once.at == datetime(2035, 10, 28, 0, 31, tzinfo=UTC)
 
 
 @pytest.mark.django_db
