@@ -23,6 +23,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from hyperagent.accounts.models import User
 from hyperagent.accounts.people_views import ForAdministrators
 from hyperagent.accounts.requests import address_of, person
+from hyperagent.lib.alphabet import by_name
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import NotThere, Refused
 from memory import projects
@@ -49,7 +50,8 @@ def all_projects(request: HttpRequest) -> HttpResponse:
             return redirect("memory:project", projects.create(user, **typed).pk)
         except Refused as refused:
             error, status = refused.message, refused.status
-    page = Paginator(counted(Project.objects.seen_by(user)), PROJECTS_A_PAGE).get_page(request.GET.get("page"))
+    seen = counted(Project.objects.seen_by(user)).order_by(*by_name("name"), "created_at")
+    page = Paginator(seen, PROJECTS_A_PAGE).get_page(request.GET.get("page"))
     context = {"page": page, "typed": typed, "error": error, "limits": projects}
     return render(request, "memory/projects.html", context, status=status)
 

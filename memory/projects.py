@@ -21,6 +21,7 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import UserKind
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
+from hyperagent.lib.alphabet import by_name
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused, TooMuch
 from hyperagent.lib.text import clean_text
@@ -131,7 +132,7 @@ def remove_member(user: User, project_id: uuid.UUID, member_id: uuid.UUID) -> No
 
 def able() -> QuerySet[User]:
     """Whom a project can be handed over to, if they are members of it."""
-    return User.objects.filter(is_active=True, kind=UserKind.PERSON).order_by("display_name", "email")
+    return User.objects.filter(is_active=True, kind=UserKind.PERSON).order_by(*by_name("display_name"), "email")
 
 
 def heirs_of(project: Project) -> QuerySet[User]:

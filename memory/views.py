@@ -18,6 +18,7 @@ from django.views.decorators.http import require_safe
 
 from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import person
+from hyperagent.lib.alphabet import by_name
 from memory import showing
 from memory.kinds import AT_WORK, SEARCHABLE, DocumentStatus
 from memory.models import Chunk, Document
@@ -102,9 +103,10 @@ def _offered(kinds: list[str]) -> list[str]:
 def _places(user: User) -> dict[str, Any]:
     """The groups that the reader may share with, and the projects that they may add to."""
     return {
-        "groups": list(user.groups.order_by("name").values_list("name", flat=True)),
+        "groups": list(user.groups.order_by(*by_name("name")).values_list("name", flat=True)),
         "projects": [
-            {"id": str(id_), "name": name} for id_, name in user.projects.order_by("name").values_list("id", "name")
+            {"id": str(id_), "name": name}
+            for id_, name in user.projects.order_by(*by_name("name")).values_list("id", "name")
         ],
     }
 

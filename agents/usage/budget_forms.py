@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from hyperagent.accounts.budgets import Period, Unit, Whose
 from hyperagent.accounts.models import User
+from hyperagent.lib.alphabet import by_name
 
 
 class BudgetForm(forms.Form):
@@ -22,7 +23,7 @@ class BudgetForm(forms.Form):
     )
     person = forms.EmailField(label=_("Person"), required=False, help_text=_("The e-mail address."), max_length=254)
     group = forms.ModelChoiceField(
-        label=_("Group"), queryset=Group.objects.order_by("name"), required=False, empty_label="–"
+        label=_("Group"), queryset=Group.objects.order_by(*by_name("name")), required=False, empty_label="–"
     )
     amount = forms.DecimalField(
         label=_("Amount"),

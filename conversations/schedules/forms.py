@@ -21,6 +21,7 @@ from conversations.schedules.words import LAST_DAY, Frequency, Picked, cron_of, 
 from hitl.kinds import Op
 from hyperagent.accounts.models import User
 from hyperagent.accounts.zones import zones_by_region
+from hyperagent.lib.alphabet import by_name
 from memory.models import Document, Project
 
 APPROVED_ROWS: Final = 3
@@ -381,7 +382,7 @@ def _fits_rows(preapproved: list[dict[str, Any]]) -> bool:
 
 
 def _projects(user: User, schedule: Schedule | None) -> list[tuple[str, str]]:
-    rows = Project.objects.seen_by(user).order_by("name", "pk")
+    rows = Project.objects.seen_by(user).order_by(*by_name("name"), "pk")
     found = [(str(pk), name) for pk, name in rows.values_list("pk", "name")[:MOST_CHOICES]]
     kept = schedule.project if schedule is not None else None
     return (

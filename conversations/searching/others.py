@@ -13,6 +13,7 @@ from conversations.models import Conversation
 from conversations.searching.folded import having
 from conversations.searching.values import Kind, Result, Within
 from conversations.searching.words import excerpt, plain
+from hyperagent.lib.alphabet import by_name
 from memory.kinds import WorkspaceScope
 from memory.memory_views import LONGEST_QUERY
 from memory.models import Document, Memory, Project, WorkspaceFile
@@ -121,7 +122,7 @@ def _on_its_page(memory: Memory) -> str:
 def projects(within: Within) -> list[Result]:
     """Of which this person is a member, by name and instructions."""
     seen = Project.objects.seen_by(within.user).filter(created_at__gte=within.since, created_at__lt=within.until)
-    found = having(seen, ["name", "instructions"], within.sought.said).order_by("name", "pk")[:MOST]
+    found = having(seen, ["name", "instructions"], within.sought.said).order_by(*by_name("name"), "pk")[:MOST]
     return [
         Result(
             kind=Kind.PROJECT,

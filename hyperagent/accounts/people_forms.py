@@ -16,6 +16,7 @@ from hyperagent.accounts.people import Ticks, plain_groups
 from hyperagent.accounts.people_reading import PersonState
 from hyperagent.accounts.scopes import SERVICE_SCOPES, Role, Scope, UserKind
 from hyperagent.accounts.tokens import TOKEN_LIFETIME
+from hyperagent.lib.alphabet import by_name
 
 ROLE_LABELS = {
     Role.REVIEWER: _("Reviewer: decides requests that policies give to reviewers"),
@@ -58,7 +59,7 @@ class _WithGroups(PlainForm):
         super().__init__(*args, **kwargs)
         groups = self.fields["groups"]
         assert isinstance(groups, forms.ModelMultipleChoiceField)
-        groups.queryset = plain_groups().order_by("name")
+        groups.queryset = plain_groups().order_by(*by_name("name"))
         if not groups.queryset.exists():
             del self.fields["groups"]
 
@@ -197,7 +198,7 @@ class FindForm(PlainForm):
         assert isinstance(group, forms.ModelChoiceField)
         assert isinstance(state, forms.ChoiceField)
         role.choices = [("", _("Every role")), *((r.value, label) for r, label in ROLE_NAMES.items() if r != Role.USER)]
-        group.queryset, group.empty_label = plain_groups().order_by("name"), str(_("Every group"))
+        group.queryset, group.empty_label = plain_groups().order_by(*by_name("name")), str(_("Every group"))
         state.choices = [
             ("", _("Active or not")),
             (PersonState.ACTIVE.value, _("Active")),

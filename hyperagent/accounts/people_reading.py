@@ -15,6 +15,7 @@ from hyperagent.accounts.people_models import ServiceAccount
 from hyperagent.accounts.personal import parts
 from hyperagent.accounts.scopes import GROUP_ROLES, Role, UserKind, roles_of
 from hyperagent.lib.admin_lists import as_uuid
+from hyperagent.lib.alphabet import by_name
 
 _ROLE_NAMES = frozenset(role.value for role in GROUP_ROLES)
 
@@ -70,8 +71,8 @@ def found(wanted: Wanted) -> QuerySet[User]:
 
 def shown(rows: QuerySet[User]) -> list[Person]:
     """Four queries, however many: the rows, their groups, the owners of programs, and what goes on."""
-    by_name = Prefetch("groups", Group.objects.order_by("name"))
-    users = list(rows.select_related("service_account__owner").prefetch_related(by_name))
+    in_order = Prefetch("groups", Group.objects.order_by(*by_name("name")))
+    users = list(rows.select_related("service_account__owner").prefetch_related(in_order))
     going = going_of(user.pk for user in users)
     return [_person(user, going[user.pk]) for user in users]
 
@@ -89,13 +90,13 @@ def usable_tokens(user: User) -> int:
 
 def groups_with_members() -> QuerySet[Group]:
     """Without those that are roles; `members` counts those who are still there."""
-    rows = Group.objects.exclude(name__in=_ROLE_NAMES).order_by("name")
+    rows = Group.objects.exclude(name__in=_ROLE_NAMES).order_by(*by_name("name"))
     return rows.annotate(members=Count("user", filter=Q(user__deleted_at=None)))
 
 
 def programs() -> QuerySet[ServiceAccount]:
     rows = ServiceAccount.objects.filter(user__deleted_at=None).select_related("user", "owner", "made_by")
-    return rows.order_by("user__display_name", "pk")
+    return rows.order_by(*by_name("user__display_name"), "pk")
 
 
 def _person(user: User, going: int) -> Person:

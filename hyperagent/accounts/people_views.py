@@ -32,6 +32,7 @@ from hyperagent.accounts.people_reading import (
 )
 from hyperagent.accounts.requests import person
 from hyperagent.accounts.scopes import Role, UserKind
+from hyperagent.lib.alphabet import by_name
 from hyperagent.lib.outbox import mails_leave
 from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.text import clean_text
@@ -143,13 +144,14 @@ class PersonPage(ForAdministrators):
         one = shown(User.objects.filter(pk=user.pk))[0]
         is_own, by = user.pk == person(self.request).pk, person(self.request)
         may = by.is_superuser or not user.is_superuser
+        programs = User.objects.filter(service_account__owner=user, deleted_at=None)
         held = {"roles": [role.value for role in one.roles], "groups": [group.pk for group in one.groups]}
         context = {
             "tab": "people",
             "one": one,
             "form": form or PersonForm(initial={**held, "shown": held}),
             "tokens": usable_tokens(user),
-            "programs": User.objects.filter(service_account__owner=user, deleted_at=None).order_by("display_name"),
+            "programs": programs.order_by(*by_name("display_name")),
             "is_own": is_own,
             "may": may,
             "gives_all": by.is_superuser and user.is_staff and user.is_active,

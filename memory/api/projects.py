@@ -14,6 +14,7 @@ from rest_framework.response import Response
 
 from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import address_of
+from hyperagent.lib.alphabet import by_name
 from hyperagent.lib.api import ErrorSerializer, ListSerializer, Pages, Several, own_or_404, whole_list
 from memory import projects
 from memory.api.document_serializers import DocumentSerializer
@@ -217,7 +218,7 @@ def member_shape(person: User, project: Project) -> dict[str, Any]:
 
 
 def members_of(project: Project) -> QuerySet[User]:
-    return project.members.order_by("display_name", "email")
+    return project.members.order_by(*by_name("display_name"), "email")
 
 
 def documents_of(project: Project) -> QuerySet[Document]:

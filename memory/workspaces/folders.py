@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Any, Final
 
 from django.db.models import CharField, Count, F, Func, Max, QuerySet, Sum, Value
-from django.db.models.functions import Collate, Lower, StrIndex, Substr
+from django.db.models.functions import Collate, StrIndex, Substr
 
+from hyperagent.lib.alphabet import by_name
 from hyperagent.lib.text import clean_text
 from memory.models import WorkspaceFile
 from memory.workspaces.files import standing
@@ -15,7 +16,7 @@ from memory.workspaces.places import Place
 
 MOST_FOLDERS: Final = 500
 SORTS: Final[Mapping[str, tuple[Any, ...]]] = {
-    "": (Lower("path"), F("path")),
+    "": by_name("path"),
     "new": (F("changed_at").desc(), F("path")),
     "size": (F("size_bytes").desc(), F("path")),
 }
@@ -38,7 +39,7 @@ def folders_in(place: Place, folder: str) -> list[Folder]:
     first = Func(rest, Value("/"), Value(1), function="split_part", output_field=CharField())
     below = standing(place, folder).annotate(slash=StrIndex(rest, Value("/")), name=first).filter(slash__gt=0)
     counted = below.order_by().values_list("name").annotate(files=Count("pk"), size=Sum("size_bytes"))
-    found = counted.annotate(last=Max("changed_at")).order_by(Lower("name"), "name")[:MOST_FOLDERS]
+    found = counted.annotate(last=Max("changed_at")).order_by(*by_name("name"))[:MOST_FOLDERS]
     return [Folder(f"{folder}{name}/", name, files, size, last) for name, files, size, last in found]
 
 

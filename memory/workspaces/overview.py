@@ -10,6 +10,7 @@ from django.db.models import Count, Max, Q, Sum
 from django.utils.translation import gettext as _
 
 from hyperagent.accounts.models import User
+from hyperagent.lib.alphabet import by_name
 from memory.models import Project, StoredBytes, WorkspaceFile
 from memory.workspaces.places import Holder, Place, Scope, talks
 
@@ -37,7 +38,7 @@ def places_of(user: User) -> list[Overview]:
 
 def own_and_projects(user: User) -> list[Overview]:
     """The projects by name. Three queries."""
-    projects = list(Project.objects.seen_by(user).order_by("name", "pk").values_list("pk", "name"))
+    projects = list(Project.objects.seen_by(user).order_by(*by_name("name"), "pk").values_list("pk", "name"))
     named = [
         (Place(Scope.USER, user.pk), _("My files")),
         *((Place(Scope.PROJECT, id_), name) for id_, name in projects),
