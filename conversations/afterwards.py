@@ -77,11 +77,11 @@ def ask_what_was_not_heard(conversation: Conversation, execution: Execution) -> 
     options = {k: v for k, v in reply.parent.metadata.get("options", {}).items() if k != "attachment_ids"}
     words = "\n\n".join(said)
     if execution.status != ExecutionStatus.COMPLETED:
-        with speaking(conversation.user.language):
+        with speaking(conversation.user.spoken):
             _keep_unasked(reply.id, text=words, why=_not_answered(execution))
         return
     try:
-        with speaking(conversation.user.language):
+        with speaking(conversation.user.spoken):
             actions.say(
                 conversation.user,
                 conversation.id,

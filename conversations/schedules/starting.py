@@ -60,7 +60,7 @@ def start_due(schedule_id: uuid.UUID) -> ScheduledRun | None:
         missed = count_between(schedule.rhythm, due_at, _last(schedule, until), most=MOST_MISSED)
         is_made_up_for = why is not SkippedWhy.MISSED and (missed or now - due_at > LATE)
         cause = Cause.CATCH_UP if is_made_up_for else Cause.TIME
-        with speaking(schedule.user.language):
+        with speaking(schedule.user.spoken):
             run = _asked_or_not(schedule, due_at, cause, missed, why)
         _forget_old(schedule)
         return run
@@ -160,7 +160,7 @@ def ended(execution: Execution) -> None:
         begun = _own_times(schedule).filter(outcome=Outcome.STARTED)
         statuses = list(begun.values_list("execution__status", flat=True)[:FAILED_IN_A_ROW])
         if statuses == [ExecutionStatus.FAILED] * FAILED_IN_A_ROW:
-            with speaking(schedule.user.language):
+            with speaking(schedule.user.spoken):
                 _pause(schedule, run, failures=FAILED_IN_A_ROW)
 
 

@@ -137,7 +137,7 @@ def _forget_the_name(user: User) -> None:
     came_by.update(email=user.email, revoked_at=Coalesce("revoked_at", Now()))
     user.display_name = name
     user.is_active = user.is_staff = user.is_superuser = False
-    user.time_zone = user.language = ""
+    user.time_zone = user.language = user.read_in = ""
     user.last_login = None
     user.deleted_at = timezone.now()
     user.set_unusable_password()

@@ -102,7 +102,7 @@ def make(export_id: uuid.UUID, *, work_s: float = WORK_S) -> None:
     if export is None:
         return
     if export.tries > MOST_TRIES:
-        with speaking(export.user.language):
+        with speaking(export.user.spoken):
             _failed(export, _("It could not be finished in time."))
         return
     try:
@@ -110,7 +110,7 @@ def make(export_id: uuid.UUID, *, work_s: float = WORK_S) -> None:
     except OSError as error:
         if error.errno not in _FULL:
             raise
-        with speaking(export.user.language):
+        with speaking(export.user.spoken):
             _failed(export, _("There was no room left for it. Ask an administrator to make some."))
         return
     if is_whole:
@@ -167,7 +167,7 @@ def _write_next(export: DataExport, *, until: float) -> bool:
     whole. Says in `export` what there is then. Whether that is all."""
     is_whole = True
     written = Written(**(export.place or {}))
-    with tempfile.TemporaryFile(prefix="export-") as file, speaking(export.user.language):
+    with tempfile.TemporaryFile(prefix="export-") as file, speaking(export.user.spoken):
         archive = Archive(file, written=written, is_over=lambda: time.monotonic() > until or queue.is_stopping())
         try:
             archive.text("README.txt", _readme(export))

@@ -32,7 +32,7 @@ class Letters(Outbox[Letter]):
         assert mail.user is not None
         if not mail.user.is_active or mail.user.kind != UserKind.PERSON:
             return None
-        with speaking(mail.user.language):
+        with speaking(mail.user.spoken):
             return _to_person(mail, mail.user)
 
     def handed_over(self, mail: Letter) -> None:
@@ -48,7 +48,7 @@ def _invitation(letter: Letter, invitation: Invitation) -> EmailMessage | None:
     if found is None:
         return None
     by = found.invited_by
-    with speaking(by.language if by else ""):
+    with speaking(by.spoken if by else ""):
         context = {"link": invitations.link_of(found), "days": settings.CONFIG.invitation_days, "by": by}
         text = render_to_string("people/invitation_email.txt", context)
         return _message(letter, found.email, _("You are invited to HyperAgent"), text)

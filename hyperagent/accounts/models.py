@@ -115,6 +115,10 @@ class User(AbstractBaseUser, PermissionsMixin):
         max_length=10, blank=True, default="", db_default="", choices=list(LANGUAGES.items()),
         help_text="Empty: as the browser asks.",
     )  # fmt: skip
+    read_in = models.CharField(
+        max_length=10, blank=True, default="", db_default="", editable=False,
+        help_text="The language of the page by which they signed in last.",
+    )  # fmt: skip
     time_zone = models.CharField(max_length=64, blank=True, default="", db_default="", help_text="Empty: UTC.")
     sessions_ended = models.PositiveIntegerField(
         default=0, db_default=0, editable=False, help_text="How often all sessions were ended; each knows the number."
@@ -163,6 +167,11 @@ class User(AbstractBaseUser, PermissionsMixin):
         """Administrators, and those who review or audit: what each of them sees there, its pages say. For others than
         administrators one query."""
         return self.is_staff or self.groups.filter(name__in=GROUP_ROLES).exists()
+
+    @property
+    def spoken(self) -> str:
+        """The language of what is written to them outside of a page: the one they chose, else that of their pages."""
+        return self.language or self.read_in
 
     @property
     def is_service(self) -> bool:

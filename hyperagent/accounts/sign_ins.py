@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
+from django.utils.translation import get_language
 
 from hyperagent.accounts.browsers import browser_name
 from hyperagent.accounts.models import SignIn, User
@@ -19,7 +20,7 @@ from hyperagent.accounts.requests import address_of
 from hyperagent.accounts.sessions import BEGUN
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
-from hyperagent.lib.languages import remember_choice
+from hyperagent.lib.languages import ENGLISH, known, remember_choice
 from hyperagent.lib.text import clean_text
 
 BROWSER_CHARS = 300
@@ -37,10 +38,11 @@ class Place:
 
 
 def sign_in(request: HttpRequest, user: User) -> None:
-    """The password was right, or the account is new. Notes where."""
+    """The password was right, or the account is new. Notes where, and in which language they read."""
     login(request, user)
     request.session[BEGUN] = timezone.now().timestamp()
     note(request, user)
+    User.objects.filter(pk=user.pk).update(read_in=known(get_language() or ENGLISH))
     record(AuditKind.SIGN_IN_SUCCEEDED, actor=actor_of(user), target=_target(user), request=request)
 
 

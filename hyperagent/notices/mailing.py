@@ -45,7 +45,7 @@ BUTTONS = {
 
 def message_of(mail: Mail) -> EmailMultiAlternatives:
     """The mail in words, in the language of whom it goes to: plain text, and the same in simple HTML."""
-    with speaking(mail.user.language):
+    with speaking(mail.user.spoken):
         return _message_of(mail)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from allauth.mfa.models import Authenticator
 from django.conf import settings
+from django.core import mail
 from django.test import Client
 
 from hitl.models import Request
@@ -18,6 +19,7 @@ from hyperagent.accounts.mfa.factors import Kind
 from hyperagent.accounts.models import SignIn, User
 from hyperagent.accounts.sign_on_models import ProviderIdentity
 from tests.accounts.conftest import PASSWORD
+from tests.jobs import do_jobs
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 CHROME_ON_ANDROID = "Mozilla/5.0 (Linux; Android 16) AppleWebKit/537.36 (KHTML) Chrome/141.0 Mobile Safari/537.36"
@@ -127,6 +129,22 @@ def test_the_language_goes_with_alice_into_every_browser(alice: Any, alices_page
     alices_page.post("/settings/language/", {"language": ""})
     assert User.objects.get(pk=alice.pk).language == ""
     assert alices_page.cookies[settings.LANGUAGE_COOKIE_NAME].value == ""
+
+
+def test_whoever_chose_no_language_gets_mails_in_that_of_their_pages(alice: Any) -> None:
+    def subject() -> str:
+        actions.ask_for_password_reset(alice.email, address=None)
+        do_jobs()
+        return str(mail.outbox[-1].subject)
+
+    before = subject()
+    german = Client(headers={"accept-language": "de-AT,de;q=0.9"})
+    german.post("/accounts/login/", {"email": alice.email, "password": PASSWORD})
+    read = subject()
+    german.post("/settings/language/", {"language": "en"})
+
+    assert before == subject() == "Reset your HyperAgent password"
+    assert read == "Ihr HyperAgent-Passwort zurücksetzen"
 
 
 def test_alice_sees_where_she_is_signed_in_and_ends_one_and_all_others(alice: Any, charlie: Any) -> None:
