@@ -2,13 +2,14 @@
 
 import gzip
 import os
+import socket
 import zlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
 
-from hyperagent.lib.outside import fetching
+from hyperagent.lib.outside import fetching, sockets
 from hyperagent.lib.outside.addresses import BadAddress, InsideBadAddress, canonical
 from hyperagent.lib.outside.fetching import Fault, Fetched, NotFetched, unpacked
 from tests.lib.web import Page, Web
@@ -292,3 +293,14 @@ async def test_any_status_is_told_with_its_page(web: Web) -> None:
     found = await read(f"{web.url}/")
 
     assert (found.status, found.content_type, found.headers["etag"]) == (410, "application/pdf", '"7"')
+
+
+def test_addresses_of_both_kinds_come_by_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = {"2": socket.AF_INET6, "9": socket.AF_INET}
+    found = [
+        (kinds[address[0]], socket.SOCK_STREAM, 6, "", (address, 443))
+        for address in ("2001:db8::1", "2001:db8::2", "2001:db8::3", "93.184.215.14", "93.184.215.14")
+    ]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_asked, **_more: found)
+
+    assert sockets.asked_of_dns("some.example", 443) == ["2001:db8::1", "93.184.215.14", "2001:db8::2", "2001:db8::3"]

@@ -17,13 +17,18 @@ import pytest
 from django.db import connections
 from django.utils import timezone
 
-from agents.mcp import actions, connecting, turns
-from agents.mcp.actions import Wanted
+from agents.mcp import actions, connecting, reading, turns
+from agents.mcp.actions import Reviewed, Wanted
+from agents.mcp.definitions import Risk
 from agents.mcp.models import McpServer, McpSignIn
+from agents.mcp.provider import ConnectedServers
 from agents.mcp.reading import config_of
 from agents.mcp.sealing import opened, sealed
 from agents.mcp.values import ServerConfig
 from agents.mcp.ways import ways_of
+from agents.runtime.driven import About
+from agents.tools.providers import Providers
+from agents.tools.tool import Call, ToolError
 from hyperagent.accounts.models import User
 from hyperagent.embedded.instance import free_port
 from tests.mcp.servers import Served
@@ -260,6 +265,36 @@ def test_a_server_that_cannot_renew_a_sign_in_just_now_is_not_one_that_wants_ano
     )
     assert after["tokens"] == kept["tokens"]
     assert (again.state, rotating.consent.granted) == ("connected", ["code", "refresh"])
+
+
+def test_a_run_that_finds_a_sign_in_over_leaves_the_button_for_another_on_the_page(
+    rotating: Signed, bob: Any, client_of: Any
+) -> None:
+    runs_out(rotating.server)
+    rotating.consent.tokens.clear()
+    rotating.consent.refreshing.clear()
+    tool = rotating.server.tools.get()
+    reviewed = Reviewed(pin=tool.pin, risk=Risk.READ, requires_approval=False, allowed=True)
+    actions.review_tool(bob, rotating.server.pk, tool.pk, reviewed)
+    (offered,) = reading.offered_to(bob.pk)["chat"]
+
+    async def touching() -> None:
+        raise AssertionError("no effect begins")
+
+    async def called() -> None:
+        servers = ConnectedServers()
+        try:
+            about = About(uuid4(), user_id=bob.pk)
+            await servers.call(Call(Providers(), about, "chat", None, "", print, touching), offered, {})
+        finally:
+            await servers.aclose()
+
+    with pytest.raises(ToolError, match="wants to know who you are"):
+        asyncio.run(called())
+
+    rotating.server.refresh_from_db()
+    assert rotating.server.state == "needs_sign_in"
+    assert f"{HERE}{rotating.server.pk}/sign-in/" in client_of(bob).get(f"{HERE}{rotating.server.pk}/").content.decode()
 
 
 def test_the_turn_of_one_who_died_with_it_ends_by_itself(rotating: Signed, bob: Any) -> None:
