@@ -6,7 +6,7 @@ import asyncio
 import random
 import time
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -214,6 +214,11 @@ def _resync(execution: Execution) -> LoggedEvent:
     """No event of the log: a word to the reader in the shape of one, with the number to come back with."""
     word = Resync(execution_id=execution.id)
     return LoggedEvent(word.seq, word.type, word.model_dump_json())
+
+
+def waits(body: Mapping[str, Any]) -> bool:
+    """Whether this event says that the run waits for people. Its row may say so a moment later."""
+    return bool(body["type"] == "status_changed" and body["status"] == ExecutionStatus.AWAITING_USER)
 
 
 async def settled(execution: Execution) -> Execution:

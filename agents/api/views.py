@@ -188,7 +188,7 @@ class ExecutionEvents(AsyncAnswerView):
             return _page(request, execution, **wanted)
 
         async def answer() -> HttpResponseBase:
-            return event_stream(server_sent(execution, wanted["after"]))
+            return event_stream(server_sent(execution, wanted["after"]), of=f"execution {execution.id}")
 
         return Later(answer)
 

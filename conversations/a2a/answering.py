@@ -17,9 +17,8 @@ from django.conf import settings
 from django.http import HttpResponseBase, JsonResponse
 
 from agents import reading, shapes
-from agents.api.streaming import KEEP_ALIVE
 from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
-from agents.following import as_it_is, follow
+from agents.following import as_it_is, follow, waits
 from agents.models import Execution
 from agents.reading import LoggedEvent
 from conversations.a2a import requests, responses, turns, wire
@@ -28,7 +27,7 @@ from conversations.models import Message
 from hitl.shapes import request_shape
 from hyperagent.accounts.models import User
 from hyperagent.lib import outage
-from hyperagent.lib.async_api import Answer, Later, event_stream
+from hyperagent.lib.async_api import KEEP_ALIVE, Answer, Later, event_stream
 from hyperagent.lib.threads import in_thread
 
 log = logging.getLogger(__name__)
@@ -207,21 +206,15 @@ def _cancelled(user: User, call: Call, execution: Execution) -> Answer:
 
 
 def _streamed(user: User, call: Call, execution: Execution, *, waits_too: bool) -> Answer:
-    async def parts() -> AsyncIterator[bytes]:
-        telling = _telling(execution)
-        try:
-            async with aclosing(_news(user, execution, telling, waits_too=waits_too)) as news:
-                async for one in news:
-                    yield KEEP_ALIVE if one is None else wire.frame(call.id, one, is_older=call.is_older)
-        except Exception as error:
-            if not outage.is_outage(error):
-                raise
-            # The headers are out. The run goes on, and is found under its id.
-            log.warning("the stream of execution %s ends early: %s", execution.id, error)
-            yield wire.error_frame(call.id, InternalError(outage.MESSAGE), is_older=call.is_older)
+    async def parts() -> AsyncGenerator[bytes, None]:
+        async with aclosing(_news(user, execution, _telling(execution), waits_too=waits_too)) as news:
+            async for one in news:
+                yield KEEP_ALIVE if one is None else wire.frame(call.id, one, is_older=call.is_older)
 
     async def answer() -> HttpResponseBase:
-        return event_stream(parts())
+        # The run goes on, and is found under its id.
+        farewell = wire.error_frame(call.id, InternalError(outage.MESSAGE), is_older=call.is_older)
+        return event_stream(parts(), of=f"execution {execution.id}", farewell=farewell)
 
     return answer
 
@@ -247,8 +240,8 @@ async def _news(
             news: Sequence[StreamResponse | None] = telling.of(body) if body is not None else (None,)
             for piece in news:
                 yield piece
-            # Its row may say so a moment later than its log: looked at again where nothing happens.
-            if (body is None or _waits(body)) and (asks := await in_thread(_asks_now)(user, execution)):
+            # Looked at again where nothing happens: the row may say so a moment later than the log.
+            if (body is None or waits(body)) and (asks := await in_thread(_asks_now)(user, execution)):
                 if body is not None or not waits_too:
                     yield telling.waits(asks)
                 if not waits_too:
@@ -266,10 +259,6 @@ async def _caught_up(
         telling.of(responses.event_of(event.body))
         known = event.seq
     return None
-
-
-def _waits(body: responses.Event) -> bool:
-    return bool(body["type"] == "status_changed" and body["status"] == ExecutionStatus.AWAITING_USER)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """`POST /api/v1/ag-ui`: one AG-UI run of a thread, as server-sent events. The thread is a conversation of its own."""
 
-import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
 from agents import reading
-from agents.api.streaming import KEEP_ALIVE
 from agents.engine.states import ExecutionStatus
-from agents.following import follow
+from agents.following import follow, waits
 from agents.models import Execution
 from conversations import actions
 from conversations.api.query import end_of, faults_named, refuse_another
@@ -30,15 +28,13 @@ from hyperagent.accounts.scopes import Scope
 from hyperagent.accounts.tokens import scopes_of
 from hyperagent.lib import outage
 from hyperagent.lib.api import ErrorSerializer
-from hyperagent.lib.async_api import AsyncAnswerView, Later, event_stream
+from hyperagent.lib.async_api import KEEP_ALIVE, AsyncAnswerView, Later, event_stream
 from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
 from hyperagent.lib.threads import in_thread
 
 if TYPE_CHECKING:
     from conversations.ag_ui.requests import Asked
     from conversations.ag_ui.responses import Telling
-
-log = logging.getLogger(__name__)
 
 
 class AgUi(AsyncAnswerView):
@@ -62,7 +58,8 @@ class AgUi(AsyncAnswerView):
         telling = responses.Telling(thread_id=wanted.thread_id, run_id=wanted.run_id)
 
         async def answer() -> HttpResponseBase:
-            response = event_stream(_events(execution, after, telling, user, tools=wanted.tools))
+            events = _events(execution, after, telling, user, tools=wanted.tools)
+            response = event_stream(events, of=f"execution {execution.id}", farewell=_farewell())
             response["X-Execution-Id"] = str(execution.id)
             return response
 
@@ -107,10 +104,10 @@ def _resumed(request: Request, user: User, answers: Sequence[Any]) -> tuple[Exec
 
 async def _events(
     execution: Execution, after: int, telling: "Telling", user: User, *, tools: Sequence[str]
-) -> AsyncIterator[bytes]:
+) -> AsyncGenerator[bytes, None]:
     """Ends where the run ends, or waits for people. If the front end leaves, the run goes on. What was before `after`
     is not told again, but for how the run stands: who resumes again may come when it has ended, or waits anew."""
-    from ag_ui.core import CustomEvent, RunErrorEvent
+    from ag_ui.core import CustomEvent
     from ag_ui.encoder import EventEncoder
 
     encode = EventEncoder().encode
@@ -118,29 +115,26 @@ async def _events(
     if tools:
         words = "Tools of the front end are not called: the agents have tools of their own."
         yield encode(CustomEvent(name="warning", value={"message": words, "tools": list(tools)})).encode()
-    try:
-        async with aclosing(follow(execution, after)) as events:
-            async for event in events:
-                body = orjson.loads(event.body) if event is not None else None
-                yield "".join(map(encode, telling.of(body))).encode() if body is not None else KEEP_ALIVE
-                if event is not None and event.is_last:
-                    return
-                if body is not None and not _waits(body):
-                    continue
-                if requests := await in_thread(_asked_of)(user, execution, is_said=body is not None):
-                    yield "".join(map(encode, telling.waits(requests))).encode()
-                    return
-        if (end := await in_thread(end_of)(execution)) is not None:
-            yield "".join(map(encode, telling.of(end))).encode()
-    except Exception as error:
-        if not outage.is_outage(error):
-            raise
-        log.warning("the stream of execution %s ends early: %s", execution.id, error)
-        yield encode(RunErrorEvent(message=outage.MESSAGE, code=outage.CODE)).encode()
+    async with aclosing(follow(execution, after)) as events:
+        async for event in events:
+            body = orjson.loads(event.body) if event is not None else None
+            yield "".join(map(encode, telling.of(body))).encode() if body is not None else KEEP_ALIVE
+            if event is not None and event.is_last:
+                return
+            if body is not None and not waits(body):
+                continue
+            if requests := await in_thread(_asked_of)(user, execution, is_said=body is not None):
+                yield "".join(map(encode, telling.waits(requests))).encode()
+                return
+    if (end := await in_thread(end_of)(execution)) is not None:
+        yield "".join(map(encode, telling.of(end))).encode()
 
 
-def _waits(body: dict[str, Any]) -> bool:
-    return bool(body["type"] == "status_changed" and body["status"] == ExecutionStatus.AWAITING_USER)
+def _farewell() -> bytes:
+    from ag_ui.core import RunErrorEvent
+    from ag_ui.encoder import EventEncoder
+
+    return EventEncoder().encode(RunErrorEvent(message=outage.MESSAGE, code=outage.CODE)).encode()
 
 
 def _asked_of(user: User, execution: Execution, *, is_said: bool) -> list[dict[str, Any]]:

@@ -190,7 +190,7 @@ def _gone_on(request: Request, last: str) -> HttpResponseBase:
 
 def _streamed(execution: Execution, after: int, **how: Any) -> Later:
     async def answer() -> HttpResponseBase:
-        response = event_stream(server_sent(execution, after, **how))
+        response = event_stream(server_sent(execution, after, **how), of=f"execution {execution.id}")
         response["X-Execution-Id"] = str(execution.id)
         return response
 

@@ -3,9 +3,8 @@
 Nobody can be asked meanwhile: what needs a person's yes is left out, and the answer says so.
 """
 
-import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Any
 from uuid import UUID
@@ -18,7 +17,6 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from agents import shapes
-from agents.api.streaming import KEEP_ALIVE
 from agents.engine.states import ExecutionStatus
 from agents.following import follow, settled
 from agents.models import Execution
@@ -35,11 +33,9 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Scope
 from hyperagent.lib import outage
 from hyperagent.lib.api import exception_handler
-from hyperagent.lib.async_api import AsyncAnswerView, Later, event_stream
+from hyperagent.lib.async_api import KEEP_ALIVE, AsyncAnswerView, Later, event_stream
 from hyperagent.lib.refusals import NotThere
 from hyperagent.lib.threads import in_thread
-
-log = logging.getLogger(__name__)
 
 DONE = b"data: [DONE]\n\n"
 # What our own verbs call it, in the words of the request.
@@ -120,7 +116,9 @@ class ChatCompletions(AsyncAnswerView, _InTheirWords):
 
         async def streamed() -> HttpResponseBase:
             stream = responses.Stream(tells_usage=question.tells_usage, **named)
-            return _with_ids(event_stream(_chunks(execution, stream)), execution.id, conversation_id)
+            farewell = _sent(responses.error(503, outage.MESSAGE, code=outage.CODE)) + DONE
+            answer = event_stream(_chunks(execution, stream), of=f"execution {execution.id}", farewell=farewell)
+            return _with_ids(answer, execution.id, conversation_id)
 
         async def whole() -> HttpResponseBase:
             answer = await in_thread(_answer_of)(await settled(execution), named)
@@ -171,24 +169,17 @@ def _answer_of(execution: Execution, named: dict[str, Any]) -> JsonResponse:
     return JsonResponse(responses.completion(shapes.finished(execution, ()), **named))
 
 
-async def _chunks(execution: Execution, stream: responses.Stream) -> AsyncIterator[bytes]:
+async def _chunks(execution: Execution, stream: responses.Stream) -> AsyncGenerator[bytes, None]:
     """The run goes on if the program leaves."""
     is_told = False
     yield _sent(stream.begins())
-    try:
-        async with aclosing(follow(execution, 0)) as events:
-            async for event in events:
-                chunks = stream.of(await _told(event, execution)) if event is not None else ()
-                yield KEEP_ALIVE if event is None else b"".join(map(_sent, chunks))
-                is_told = event is not None and event.is_last
-        if not is_told and (end := await in_thread(query.end_of)(execution)) is not None:
-            yield b"".join(map(_sent, stream.of(end)))
-    except Exception as error:
-        if not outage.is_outage(error):
-            raise
-        # The headers are out. The run goes on, and is found under its id.
-        log.warning("the stream of execution %s ends early: %s", execution.id, error)
-        yield _sent(responses.error(503, outage.MESSAGE, code=outage.CODE))
+    async with aclosing(follow(execution, 0)) as events:
+        async for event in events:
+            chunks = stream.of(await _told(event, execution)) if event is not None else ()
+            yield KEEP_ALIVE if event is None else b"".join(map(_sent, chunks))
+            is_told = event is not None and event.is_last
+    if not is_told and (end := await in_thread(query.end_of)(execution)) is not None:
+        yield b"".join(map(_sent, stream.of(end)))
     yield DONE
 
 

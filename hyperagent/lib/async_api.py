@@ -2,8 +2,10 @@
 given back before the waiting begins; a coroutine does the rest.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+import logging
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from rest_framework import serializers
@@ -12,9 +14,17 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from hyperagent.lib import outage
 from hyperagent.lib.threads import in_thread
 
+log = logging.getLogger(__name__)
+
 Answer = Callable[[], Awaitable[HttpResponseBase]]
+# The server buffers what a client does not read, so one response is bounded. The client goes on from its last number.
+MAX_BYTES: Final = 8_000_000
+RETRY: Final = b"retry: 1000\n\n"
+KEEP_ALIVE: Final = b": still here\n\n"
+GO_ON: Final = b": enough for one response; ask again with Last-Event-ID\n\n"
 
 
 class Later(HttpResponse):
@@ -90,9 +100,24 @@ class AsyncAnswerView(APIView):
         return view
 
 
-def event_stream(parts: AsyncIterator[bytes]) -> StreamingHttpResponse:
-    response = StreamingHttpResponse(parts, content_type="text/event-stream")
+def event_stream(parts: AsyncGenerator[bytes, None], *, of: str, farewell: bytes = b"") -> StreamingHttpResponse:
+    """`of`: what is streamed, for the log. Where Postgres or Redis goes away the headers are out, so it can only end:
+    with `farewell`. Clients of event streams come back by themselves."""
+    response = StreamingHttpResponse(_until_outage(parts, of, farewell), content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
     # nginx would collect the events before it passes them on.
     response["X-Accel-Buffering"] = "no"
     return response
+
+
+async def _until_outage(parts: AsyncGenerator[bytes, None], of: str, farewell: bytes) -> AsyncGenerator[bytes, None]:
+    try:
+        async with aclosing(parts):
+            async for part in parts:
+                yield part
+    except Exception as error:
+        if not outage.is_outage(error):
+            raise
+        log.warning("the stream of %s ends early: %s", of, error)
+        if farewell:
+            yield farewell

@@ -169,7 +169,8 @@ class AuditStream(AsyncAnswerView):
         token_id, session_key = (token.pk, None) if token else (None, request.session.session_key)
 
         async def answer() -> HttpResponseBase:
-            return event_stream(server_sent(after, user_id=user.pk, token_id=token_id, session_key=session_key))
+            parts = server_sent(after, user_id=user.pk, token_id=token_id, session_key=session_key)
+            return event_stream(parts, of="the audit log")
 
         return Later(answer)
 

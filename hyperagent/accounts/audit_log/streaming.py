@@ -3,7 +3,6 @@ it may no longer.
 """
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator
 from time import monotonic
 from typing import Final
@@ -12,18 +11,12 @@ from uuid import UUID
 from hyperagent.accounts.audit_log.access import may_still_read
 from hyperagent.audit import reading, shapes
 from hyperagent.audit.models import AuditEvent
-from hyperagent.lib import outage
+from hyperagent.lib.async_api import GO_ON, KEEP_ALIVE, MAX_BYTES, RETRY
 from hyperagent.lib.threads import in_thread
 
-log = logging.getLogger(__name__)
 LOOK_S: Final = 1.0
 ALIVE_S: Final = 15.0
 AT_ONCE: Final = 200
-# The server buffers what a client does not read, so one response is bounded. The client goes on from its last number.
-MAX_BYTES: Final = 8_000_000
-RETRY: Final = b"retry: 1000\n\n"
-KEEP_ALIVE: Final = b": still here\n\n"
-GO_ON: Final = b": enough for one response; ask again with Last-Event-ID\n\n"
 NO_LONGER: Final = b": this is no longer yours to read\n\n"
 
 
@@ -38,29 +31,23 @@ async def server_sent(
 
     number, sent, said_s = after, 0, monotonic()
     yield RETRY
-    try:
-        while True:
-            rows = await in_thread(look)(number)
-            if rows is None:
-                yield NO_LONGER
-                return
-            for row in rows:
-                part = _part(row)
-                number, sent, said_s = row.number or number, sent + len(part), monotonic()
-                yield part
-            if sent > MAX_BYTES:
-                yield GO_ON
-                return
-            if monotonic() - said_s > ALIVE_S:
-                said_s = monotonic()
-                yield KEEP_ALIVE
-            if len(rows) < AT_ONCE:
-                await asyncio.sleep(LOOK_S)
-    except Exception as error:
-        if not outage.is_outage(error):
-            raise
-        # The headers are out: the response can only end. Clients of event streams come back by themselves.
-        log.warning("the stream of the audit log ends early: %s", error)
+    while True:
+        rows = await in_thread(look)(number)
+        if rows is None:
+            yield NO_LONGER
+            return
+        for row in rows:
+            part = _part(row)
+            number, sent, said_s = row.number or number, sent + len(part), monotonic()
+            yield part
+        if sent > MAX_BYTES:
+            yield GO_ON
+            return
+        if monotonic() - said_s > ALIVE_S:
+            said_s = monotonic()
+            yield KEEP_ALIVE
+        if len(rows) < AT_ONCE:
+            await asyncio.sleep(LOOK_S)
 
 
 def _part(row: AuditEvent) -> bytes:
