@@ -18,7 +18,12 @@ from memory import project_views, projects
 from memory.connecting import actions as connectors
 from memory.kinds import ConnectorKind
 from memory.models import Connector, Document, Project
+from tests.accounts.conftest import PASSWORD
+from tests.accounts.test_in_a_browser import browser, open_page, sign_in
+from tests.clean_page import axe_faults
 from tests.memory.projects.conftest import document
+
+__all__ = ["browser", "open_page"]
 
 pytestmark = [pytest.mark.django_db, pytest.mark.spec("B30")]
 Browse = Callable[[Any], Client]
@@ -131,6 +136,30 @@ def test_an_administrator_hands_over_what_somebody_deactivated_owns_and_sees_no_
     assert projects.add_member(charlie, plans.pk, bob.email) == (bob, True)
     handed = AuditEvent.objects.get(kind=AuditKind.PROJECT_HANDED_OVER)
     assert (handed.target_id, handed.details["member"]) == (str(plans.pk), str(charlie.pk))
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_projects_are_handed_over_on_a_phone(alice: Any, bob: Any, charlie: Any, open_page: Any) -> None:
+    for number in range(3):
+        plans = projects.create(alice, name=f"Plans {number}")
+        projects.add_member(alice, plans.pk, charlie.email)
+    bob.set_password(PASSWORD)
+    bob.save()
+    people.deactivate(bob, alice.pk)
+    page = open_page(viewport={"width": 390, "height": 844})
+    sign_in(page, bob.email)
+
+    page.goto(f"/people/{alice.pk}/")
+    page.get_by_role("link", name="Hand over their projects…").click()
+    faults = axe_faults(page)
+    page.get_by_label("The new owner").first.select_option("Charlie")
+    page.get_by_role("button", name="Hand over").first.click()
+    page.get_by_text("Handed over.").wait_for()
+
+    assert faults == []
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    assert Project.objects.filter(owner=charlie).count() == 1
 
 
 def test_what_is_refused_is_told_and_what_was_typed_is_kept(alice: Any, plans: Any, client_of: Browse) -> None:
