@@ -19,7 +19,6 @@ from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views import View
 from django.views.decorators.cache import never_cache
-from django.views.generic import FormView
 
 from agents.mcp import actions
 from agents.mcp.definitions import Change, differences
@@ -30,6 +29,7 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import person
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import NotAllowed, NotThere, Refused
+from hyperagent.lib.refused_forms import RefusableForm, RefusalsTold
 from hyperagent.lib.stored_faults import fault_in_our_words
 from hyperagent.lib.text import clean_text
 
@@ -47,7 +47,7 @@ class _Signed(LoginRequiredMixin):
             raise PermissionDenied(error.message) from error
 
 
-class Servers(_Signed, FormView):  # type: ignore[type-arg]
+class Servers(_Signed, RefusableForm):
     """The list, and the form for another one."""
 
     template_name = "agents/mcp/servers.html"
@@ -56,12 +56,8 @@ class Servers(_Signed, FormView):  # type: ignore[type-arg]
     def get_form_kwargs(self) -> dict[str, Any]:
         return super().get_form_kwargs() | {"is_staff": person(self.request).is_staff}
 
-    def form_valid(self, form: Form) -> HttpResponse:
-        assert isinstance(form, ServerForm)
-        try:
-            server = actions.add_server(person(self.request), form.wanted())
-        except Refused as refused:
-            return _refused(self, form, refused)
+    def act(self, form: ServerForm) -> HttpResponse:
+        server = actions.add_server(person(self.request), form.wanted())
         _look(self.request, server.pk)
         return redirect("mcp:server", server_id=server.pk)
 
@@ -91,7 +87,7 @@ class Program(Servers):
         return super().dispatch(request, *args, **kwargs)
 
 
-class Server(_Signed, FormView):  # type: ignore[type-arg]
+class Server(_Signed, RefusableForm):
     """One server: whether it can be reached, its tools with what was decided of each, and the form to change it."""
 
     template_name = "agents/mcp/server.html"
@@ -111,12 +107,8 @@ class Server(_Signed, FormView):  # type: ignore[type-arg]
     def get_form_kwargs(self) -> dict[str, Any]:
         return super().get_form_kwargs() | {"is_staff": person(self.request).is_staff, "server": self.server}
 
-    def form_valid(self, form: Form) -> HttpResponse:
-        assert isinstance(form, ServerForm)
-        try:
-            actions.change_server(person(self.request), self.server.pk, form.wanted())
-        except Refused as refused:
-            return _refused(self, form, refused)
+    def act(self, form: ServerForm) -> HttpResponse:
+        actions.change_server(person(self.request), self.server.pk, form.wanted())
         messages.success(self.request, _("Saved."))
         _look(self.request, self.server.pk)
         return redirect("mcp:server", server_id=self.server.pk)
@@ -138,12 +130,8 @@ class ServerVerb(_Signed, View, ABC):
     http_method_names = ("post", "options")
 
     def post(self, request: HttpRequest, server_id: uuid.UUID) -> HttpResponse:
-        try:
+        with RefusalsTold(request):
             self.act(request, person(request), server_id)
-        except Refused as refused:
-            if isinstance(refused, NotThere):
-                raise
-            messages.error(request, refused.message)
         return redirect("mcp:server", server_id=server_id)
 
     @abstractmethod
@@ -173,11 +161,8 @@ class Review(ServerVerb):
         tools = {tool.pk: tool for tool in actions.seen(user, server_id).tools.filter(gone_at=None)}
         said, done = reviews_in(request.POST, tools), 0
         for tool_id, reviewed in said.items():
-            try:
+            with RefusalsTold(request):
                 actions.review_tool(user, server_id, tool_id, reviewed)
-            except Refused as refused:
-                messages.error(request, refused.message)
-            else:
                 done += 1
         if done:
             words = _("{reviewed} of {all} tools were reviewed.")
@@ -293,11 +278,3 @@ def _shown(tool: McpTool, beyond: Mapping[str, Sequence[str]]) -> dict[str, Any]
         "allowed": tool.is_usable,
         "not_given_to": beyond.get(tool.called, ()),
     }
-
-
-def _refused(view: Any, form: Form, refused: Refused) -> HttpResponse:
-    """What is wrong stands at its field."""
-    for field, faults in (refused.fields or {"": [refused.message]}).items():
-        form.add_error(field if field in form.fields else None, faults)
-    answer: HttpResponse = view.form_invalid(form)
-    return answer

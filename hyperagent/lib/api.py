@@ -62,7 +62,7 @@ def error_response(error: Exception) -> Response | None:
     if isinstance(error, Http404):
         error = NotThere()
     if isinstance(error, Refused):
-        return Response({"error": error.as_error()}, status=error.status, headers=_later(error))
+        return Response({"error": error.as_error()}, status=error.status, headers=retry_after(error))
     if outage.is_outage(error):
         log.error("answered with 503: %s: %s", type(error).__name__, error)
         shown = error_object(outage.CODE, _(outage.MESSAGE))
@@ -110,7 +110,7 @@ def _fields(detail: Any, name: str = "") -> dict[str, list[str]]:
     return {name or "non_field_errors": messages}
 
 
-def _later(refused: Refused) -> dict[str, str]:
+def retry_after(refused: Refused) -> dict[str, str]:
     wait = refused.retry_after_s if isinstance(refused, TooMuch) else None
     return {"Retry-After": str(wait)} if wait else {}
 

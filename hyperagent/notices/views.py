@@ -12,18 +12,16 @@ from django.core.paginator import Paginator
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import reverse_lazy
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views import View
 from django.views.decorators.cache import never_cache
-from django.views.generic import FormView
 
 from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import person
 from hyperagent.lib.outbox import mails_leave
-from hyperagent.lib.refusals import Refused
+from hyperagent.lib.refused_forms import RefusableForm, RefusalsTold
 from hyperagent.notices import actions
 from hyperagent.notices.forms import EVENT_LABELS, EndpointForm, NewEndpointForm, NotificationsForm
 from hyperagent.notices.models import Delivery, Endpoint
@@ -31,7 +29,7 @@ from hyperagent.notices.models import Delivery, Endpoint
 DELIVERIES_A_PAGE = 25
 
 
-class Webhooks(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
+class Webhooks(LoginRequiredMixin, RefusableForm):
     """The list, and the form for another one. The secret stands in the answer to that form and nowhere else."""
 
     template_name = "notices/webhooks.html"
@@ -44,15 +42,12 @@ class Webhooks(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
     def get_form_kwargs(self) -> dict[str, Any]:
         return super().get_form_kwargs() | {"is_staff": person(self.request).is_staff}
 
-    def form_valid(self, form: Form) -> HttpResponse:
+    def act(self, form: Form) -> HttpResponse:
         typed = form.cleaned_data
         user = person(self.request)
-        try:
-            endpoint, secret = actions.add_endpoint(
-                None if typed.get("for_installation") else user, url=typed["url"], events=typed["events"], by=user
-            )
-        except Refused as refused:
-            return _refused(self, form, refused)
+        endpoint, secret = actions.add_endpoint(
+            None if typed.get("for_installation") else user, url=typed["url"], events=typed["events"], by=user
+        )
         again = NewEndpointForm(is_staff=user.is_staff)
         return self.render_to_response(self.get_context_data(form=again, made=endpoint, secret=secret), status=201)
 
@@ -61,7 +56,7 @@ class Webhooks(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
         return super().get_context_data(**kwargs) | {"endpoints": endpoints}
 
 
-class Webhook(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
+class Webhook(LoginRequiredMixin, RefusableForm):
     """One endpoint: what it is told, whether it works, and its log."""
 
     template_name = "notices/webhook.html"
@@ -77,12 +72,9 @@ class Webhook(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
     def get_initial(self) -> dict[str, Any]:
         return {"url": self.endpoint.url, "events": self.endpoint.events}
 
-    def form_valid(self, form: Form) -> HttpResponse:
+    def act(self, form: Form) -> HttpResponse:
         typed = form.cleaned_data
-        try:
-            actions.change_endpoint(self.endpoint, url=typed["url"], events=typed["events"], by=person(self.request))
-        except Refused as refused:
-            return _refused(self, form, refused)
+        actions.change_endpoint(self.endpoint, url=typed["url"], events=typed["events"], by=person(self.request))
         messages.success(self.request, _("Saved."))
         return _back_to(self.endpoint.pk)
 
@@ -103,7 +95,9 @@ class WebhookVerb(LoginRequiredMixin, View):
 
     def post(self, request: HttpRequest, endpoint_id: uuid.UUID) -> HttpResponse:
         endpoint = _own(request, endpoint_id)
-        _tried(request, lambda: type(self).act(endpoint, person(request)), _(self.said))
+        with RefusalsTold(request):
+            type(self).act(endpoint, person(request))
+            messages.success(request, _(self.said))
         return _back_to(endpoint_id)
 
 
@@ -136,14 +130,15 @@ class DeliverAgain(LoginRequiredMixin, View):
 
     def post(self, request: HttpRequest, delivery_id: uuid.UUID) -> HttpResponse:
         delivery = get_object_or_404(Delivery, endpoint__in=_visible(request), pk=delivery_id)
-        _tried(request, lambda: actions.deliver_again(delivery), _("It is sent again. Reload this page in a moment."))
+        with RefusalsTold(request):
+            actions.deliver_again(delivery)
+            messages.success(request, _("It is sent again. Reload this page in a moment."))
         return _back_to(delivery.endpoint_id)
 
 
-class Notifications(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
+class Notifications(LoginRequiredMixin, RefusableForm):
     template_name = "notices/notifications.html"
     form_class = NotificationsForm
-    success_url = reverse_lazy("notices:notifications")
 
     def get_initial(self) -> dict[str, Any]:
         return {kind.value: wanted for kind, wanted in actions.preferences_of(person(self.request)).items()}
@@ -151,10 +146,10 @@ class Notifications(LoginRequiredMixin, FormView):  # type: ignore[type-arg]
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(**kwargs) | {"mails_leave": mails_leave()}
 
-    def form_valid(self, form: NotificationsForm) -> HttpResponse:
+    def act(self, form: NotificationsForm) -> HttpResponse:
         actions.set_preferences(person(self.request), form.wanted())
         messages.success(self.request, _("Saved."))
-        return super().form_valid(form)
+        return redirect("notices:notifications")
 
 
 def _visible(request: HttpRequest) -> Any:
@@ -169,23 +164,6 @@ def _own(request: HttpRequest, endpoint_id: uuid.UUID) -> Endpoint:
 
 def _shown(endpoint: Endpoint) -> dict[str, Any]:
     return {"endpoint": endpoint, "events": [EVENT_LABELS[kind] for kind in EVENT_LABELS if kind in endpoint.events]}
-
-
-def _tried(request: HttpRequest, verb: Callable[[], object], said: str) -> None:
-    try:
-        verb()
-    except Refused as refused:
-        messages.error(request, refused.message)
-    else:
-        messages.success(request, said)
-
-
-def _refused(view: Any, form: Form, refused: Refused) -> HttpResponse:
-    """What is wrong stands at its field."""
-    for field, faults in (refused.fields or {"": [refused.message]}).items():
-        form.add_error(field or None, faults)
-    answer: HttpResponse = view.form_invalid(form)
-    return answer
 
 
 def _back_to(endpoint_id: uuid.UUID) -> HttpResponse:

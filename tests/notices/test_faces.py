@@ -237,10 +237,11 @@ def test_on_the_page_a_webhook_is_added_tested_and_deleted(alice: Any, page_of: 
 
 
 def test_a_bad_address_is_told_at_its_field_and_what_was_typed_stays(alice: Any, page_of: PageOf) -> None:
-    answer = page_of(alice).post(PAGE, {"url": "ftp://example.org", "events": ["run.failed"]}).content.decode()
+    answer = page_of(alice).post(PAGE, {"url": "ftp://example.org", "events": ["run.failed"]})
 
-    assert "Only addresses with http:// or https://" in answer
-    assert 'value="ftp://example.org"' in answer
+    assert answer.status_code == 400
+    assert "Only addresses with http:// or https://" in answer.context["form"].errors["url"][0]
+    assert 'value="ftp://example.org"' in answer.content.decode()
     assert Endpoint.objects.count() == 0
 
 
