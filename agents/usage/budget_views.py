@@ -5,72 +5,44 @@ shows what came of it. No JavaScript. Others see their own budgets on the page o
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.mixins import LoginRequiredMixin, UserPassesTestMixin
 from django.forms import Form
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
-from django.urls import reverse_lazy
 from django.utils import timezone
-from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
-from django.views import View
-from django.views.decorators.cache import never_cache
-from django.views.generic import FormView
 
 from agents.usage import budget_showing, prices, purses, setting
 from agents.usage.budget_forms import BudgetForm, PriceForm
 from agents.usage.models import ModelPrice
 from agents.usage.reading import unpriced_models
+from hyperagent.accounts.administrators import ForAdministrators
 from hyperagent.accounts.budget_models import Budget
 from hyperagent.accounts.budgets import Period, Unit, Whose, purse_of, told
-from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import person
-from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.refusals import NotThere
+from hyperagent.lib.refused_forms import RefusableForm
 
 ROWS = 500
 
 
-class _Administrators(LoginRequiredMixin, UserPassesTestMixin):
-    """Others are told that they may not, strangers are asked to sign in."""
-
-    request: HttpRequest
-
-    def test_func(self) -> bool:
-        return isinstance(self.request.user, User) and self.request.user.is_staff
-
-    def handle_no_permission(self) -> Any:
-        self.raise_exception = self.request.user.is_authenticated
-        return super().handle_no_permission()
-
-    @method_decorator(never_cache)
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        answer: HttpResponseBase = super().dispatch(request, *args, **kwargs)
-        return answer
-
-
-class BudgetsPage(_Administrators, FormView):  # type: ignore[type-arg]
+class BudgetsPage(ForAdministrators, RefusableForm):
     template_name = "agents/budgets.html"
     form_class = BudgetForm
-    success_url = reverse_lazy("usage:budgets")
 
-    def form_valid(self, form: Form) -> HttpResponse:
+    def act(self, form: Form) -> HttpResponse:
         typed = form.cleaned_data
-        try:
-            budget = setting.set_budget(
-                by=person(self.request),
-                whose=Whose(typed["whose"]),
-                period=Period(typed["period"]),
-                unit=Unit(typed["unit"]),
-                amount=typed["amount"],
-                user=typed["person"],
-                group=typed["group"],
-                request=self.request,
-            )
-        except Refused as refused:
-            form.add_error("amount" if "amount" in refused.fields else None, refused.message)
-            return self.form_invalid(form)
+        budget = setting.set_budget(
+            by=person(self.request),
+            whose=Whose(typed["whose"]),
+            period=Period(typed["period"]),
+            unit=Unit(typed["unit"]),
+            amount=typed["amount"],
+            user=typed["person"],
+            group=typed["group"],
+            request=self.request,
+        )
         messages.success(self.request, _("Set: {budget}.").format(budget=_in_words(budget)))
-        return super().form_valid(form)
+        return redirect("usage:budgets")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         usual = [limit for limit in purses.standing_of(None) if limit.whose is Whose.INSTALLATION]
@@ -90,7 +62,7 @@ class BudgetsPage(_Administrators, FormView):  # type: ignore[type-arg]
         return super().get_context_data(**kwargs) | {"budgets": shown, "installation": budget_showing.rows(usual)}
 
 
-class BudgetEnd(_Administrators, View):
+class BudgetEnd(ForAdministrators):
     http_method_names = ["post", "options"]
 
     def post(self, request: HttpRequest, budget_id: int) -> HttpResponse:
@@ -101,23 +73,17 @@ class BudgetEnd(_Administrators, View):
         return redirect("usage:budgets")
 
 
-class PricesPage(_Administrators, FormView):  # type: ignore[type-arg]
+class PricesPage(ForAdministrators, RefusableForm):
     template_name = "agents/prices.html"
     form_class = PriceForm
-    success_url = reverse_lazy("usage:prices")
 
     def get_initial(self) -> dict[str, Any]:
         return {"model": self.request.GET.get("model", "")[:200]}
 
-    def form_valid(self, form: Form) -> HttpResponse:
-        typed = form.cleaned_data
-        try:
-            price = setting.set_price(by=person(self.request), request=self.request, **typed)
-        except Refused as refused:
-            form.add_error(None, refused.message)
-            return self.form_invalid(form)
+    def act(self, form: Form) -> HttpResponse:
+        price = setting.set_price(by=person(self.request), request=self.request, **form.cleaned_data)
         messages.success(self.request, _("The price of {model} holds from now on.").format(model=price.model))
-        return super().form_valid(form)
+        return redirect("usage:prices")
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         book = prices.book()
@@ -136,7 +102,7 @@ class PricesPage(_Administrators, FormView):  # type: ignore[type-arg]
         }
 
 
-class PriceBack(_Administrators, View):
+class PriceBack(ForAdministrators):
     http_method_names = ["post", "options"]
 
     def post(self, request: HttpRequest) -> HttpResponse:

@@ -143,17 +143,20 @@ class ServiceForm(_WithGroups):
         initial=_usual_end,
     )
 
-    def wish(self, *, ends_at_now: datetime | None = None) -> service_accounts.ServiceAccountInput | None:
-        """Only after the form was found valid. None if nobody has the owner's address: then it says so. `ends_at_now`:
-        of an account that there is; where its day stays, so does the hour."""
-        typed = self.cleaned_data
-        owner = User.objects.with_email(typed["owner"]).filter(is_active=True, kind=UserKind.PERSON).first()
+    def clean_owner(self) -> User:
+        typed = self.cleaned_data["owner"]
+        owner: User | None = User.objects.with_email(typed).filter(is_active=True, kind=UserKind.PERSON).first()
         if owner is None:
-            self.add_error("owner", _("Name an active person who answers for it."))
-            return None
+            raise forms.ValidationError(_("Name an active person who answers for it."))
+        return owner
+
+    def wish(self, *, ends_at_now: datetime | None = None) -> service_accounts.ServiceAccountInput:
+        """Only after the form was found valid. `ends_at_now`: of an account that there is; where its day stays, so does
+        the hour."""
+        typed = self.cleaned_data
         return service_accounts.ServiceAccountInput(
             name=typed["name"],
-            owner_id=owner.pk,
+            owner_id=typed["owner"].pk,
             scopes=typed["scopes"],
             ends_at=_end(typed["ends_on"], ends_at_now),
             group_ids=self.group_ids(),

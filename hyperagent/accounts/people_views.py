@@ -3,26 +3,25 @@ calls one verb, and shows what came of it. No JavaScript.
 """
 
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.mixins import LoginRequiredMixin, UserPassesTestMixin
+from django.contrib.auth.models import Group
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.forms import Form
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.decorators import method_decorator
+from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
-from django.views import View
-from django.views.decorators.cache import never_cache
 
 from hyperagent.accounts import closing, invitations, people, people_groups
+from hyperagent.accounts.administrators import ForAdministrators
 from hyperagent.accounts.models import User
 from hyperagent.accounts.people_forms import FindForm, GroupForm, InviteForm, MemberForm, PersonForm
 from hyperagent.accounts.people_models import Invitation
 from hyperagent.accounts.people_reading import (
+    Person,
     PersonState,
     Wanted,
     found,
@@ -34,53 +33,11 @@ from hyperagent.accounts.requests import person
 from hyperagent.accounts.scopes import Role, UserKind
 from hyperagent.lib.alphabet import by_name
 from hyperagent.lib.outbox import mails_leave
-from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.refusals import NotThere
+from hyperagent.lib.refused_forms import RefusableForm, RefusalsTold
 from hyperagent.lib.text import clean_text
 
 A_PAGE = 50
-
-
-@method_decorator(never_cache, name="dispatch")
-class ForAdministrators(LoginRequiredMixin, UserPassesTestMixin, View):
-    """Whoever is signed in and none is told that it is not allowed."""
-
-    def test_func(self) -> bool:
-        return person(self.request).is_staff
-
-    def handle_no_permission(self) -> Any:
-        self.raise_exception = self.request.user.is_authenticated
-        return super().handle_no_permission()
-
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        if not request.user.is_authenticated:
-            return self.handle_no_permission()
-        try:
-            return super().dispatch(request, *args, **kwargs)
-        except NotThere:
-            raise Http404 from None
-
-    def tried(self, verb: Callable[[], Any], done: str, *, form: Form | None = None) -> bool:
-        """Does it and says so. What is refused is said at its field of the form, or at the top of the page."""
-        try:
-            verb()
-        except NotThere:
-            raise
-        except Refused as refused:
-            if form is None:
-                messages.error(self.request, refused.message)
-            else:
-                add_faults(form, refused)
-            return False
-        messages.success(self.request, done)
-        return True
-
-
-def add_faults(form: Form, refused: Refused) -> None:
-    known = {name: said for name, said in refused.fields.items() if name in form.fields}
-    for name, said in known.items():
-        form.add_error(name, said)
-    if not known:
-        form.add_error(None, refused.message)
 
 
 class PeopleList(ForAdministrators):
@@ -110,145 +67,157 @@ class PeopleList(ForAdministrators):
         return render(request, "people/people.html", context)
 
 
-class PersonPage(ForAdministrators):
+class PersonPage(ForAdministrators, RefusableForm):
     """Of a person. That of a program is `service_accounts_views`'."""
 
+    template_name = "people/person.html"
+    form_class = PersonForm
+
+    @cached_property
+    def one(self) -> Person:
+        return one_of(User.objects.filter(pk=self.kwargs["person_id"]))
+
     def get(self, request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
-        user = _somebody(person_id)
-        if user.is_service:
+        if self.one.user.is_service:
             return redirect("people:service_account", person_id)
-        return self._page(user)
+        return super().get(request)
 
     def post(self, request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
-        user = _somebody(person_id)
-        if user.is_service:
+        if self.one.user.is_service:
             raise NotThere
-        by, verb = person(request), request.POST.get("verb", "save")
-        if verb == "deactivate":
-            said = _("Deactivated. What they had going is stopped.")
-            self.tried(lambda: people.deactivate(by, person_id), said)
-        elif verb in ("give-all", "take-all"):
-            gives = verb == "give-all"
-            said = _("They have all rights now.") if gives else _("They have all rights no more.")
-            self.tried(lambda: people.set_all_rights(by, person_id, gives), said)
-        elif verb == "activate":
-            said = _("Activated. Their tokens are gone, and what was paused stays so until they resume it.")
-            self.tried(lambda: people.activate(by, person_id), said)
-        else:
-            form = PersonForm(request.POST)
-            if not form.is_valid() or not self.tried(lambda: _save(by, user, form), _("Saved."), form=form):
-                return self._page(user, form)
+        verb = request.POST.get("verb", "save")
+        if verb == "save":
+            return super().post(request)
+        with RefusalsTold(request):
+            messages.success(request, _turned(person(request), person_id, verb))
         return redirect("people:person", person_id)
 
-    def _page(self, user: User, form: Form | None = None) -> HttpResponse:
-        one = shown(User.objects.filter(pk=user.pk))[0]
-        is_own, by = user.pk == person(self.request).pk, person(self.request)
-        may = by.is_superuser or not user.is_superuser
-        programs = User.objects.filter(service_account__owner=user, deleted_at=None)
+    def get_initial(self) -> dict[str, Any]:
+        one = self.one
         held = {"roles": [role.value for role in one.roles], "groups": [group.pk for group in one.groups]}
-        context = {
+        return {**held, "shown": held}
+
+    def act(self, form: PersonForm) -> HttpResponse:
+        one = self.one
+        roles, groups = form.ticks(roles=one.roles, group_ids=[group.pk for group in one.groups])
+        people.turn(person(self.request), one.user.pk, roles=roles, group_ids=groups)
+        messages.success(self.request, _("Saved."))
+        return redirect("people:person", one.user.pk)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        user, by = self.one.user, person(self.request)
+        programs = User.objects.filter(service_account__owner=user, deleted_at=None)
+        return super().get_context_data(**kwargs) | {
             "tab": "people",
-            "one": one,
-            "form": form or PersonForm(initial={**held, "shown": held}),
+            "one": self.one,
             "tokens": usable_tokens(user),
             "programs": programs.order_by(*by_name("display_name")),
-            "is_own": is_own,
-            "may": may,
+            "is_own": user.pk == by.pk,
+            "may": by.is_superuser or not user.is_superuser,
             "gives_all": by.is_superuser and user.is_staff and user.is_active,
             "why_last": closing.why_not(user),
         }
-        return render(self.request, "people/person.html", context, status=400 if form else 200)
 
 
-def _save(by: User, user: User, form: PersonForm) -> None:
-    now = shown(User.objects.filter(pk=user.pk))[0]
-    roles, groups = form.ticks(roles=now.roles, group_ids=[group.pk for group in now.groups])
-    people.turn(by, user.pk, roles=roles, group_ids=groups)
+def _turned(by: User, person_id: uuid.UUID, verb: str) -> str:
+    match verb:
+        case "deactivate":
+            people.deactivate(by, person_id)
+            return _("Deactivated. What they had going is stopped.")
+        case "activate":
+            people.activate(by, person_id)
+            return _("Activated. Their tokens are gone, and what was paused stays so until they resume it.")
+        case "give-all":
+            people.set_all_rights(by, person_id, True)
+            return _("They have all rights now.")
+        case "take-all":
+            people.set_all_rights(by, person_id, False)
+            return _("They have all rights no more.")
+        case _:
+            raise NotThere
 
 
-class Groups(ForAdministrators):
-    def get(self, request: HttpRequest) -> HttpResponse:
-        return self._page(GroupForm())
+class Groups(ForAdministrators, RefusableForm):
+    template_name = "people/groups.html"
+    form_class = GroupForm
 
-    def post(self, request: HttpRequest) -> HttpResponse:
-        form = GroupForm(request.POST)
-        by = person(request)
-        if form.is_valid() and self.tried(
-            lambda: people_groups.make(by, form.cleaned_data["name"]), _("The group is made."), form=form
-        ):
-            return redirect("people:groups")
-        return self._page(form, status=400)
+    def act(self, form: GroupForm) -> HttpResponse:
+        people_groups.make(person(self.request), form.cleaned_data["name"])
+        messages.success(self.request, _("The group is made."))
+        return redirect("people:groups")
 
-    def _page(self, form: Form, status: int = 200) -> HttpResponse:
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         page = Paginator(groups_with_members(), A_PAGE).get_page(self.request.GET.get("page"))
-        return render(self.request, "people/groups.html", {"tab": "groups", "page": page, "form": form}, status=status)
+        return super().get_context_data(**kwargs) | {"tab": "groups", "page": page}
 
 
-class GroupPage(ForAdministrators):
-    def get(self, request: HttpRequest, group_id: int) -> HttpResponse:
-        return self._page(group_id, {})
+class GroupPage(ForAdministrators, RefusableForm):
+    """Two forms, and the buttons of the group and of its members."""
+
+    template_name = "people/group.html"
+
+    def get_form_class(self) -> type[Form]:
+        return MemberForm if self.request.POST.get("verb") == "add" else GroupForm
+
+    @cached_property
+    def group(self) -> Group:
+        return people_groups.get(self.kwargs["group_id"])
+
+    def get_initial(self) -> dict[str, Any]:
+        return {"name": self.group.name}
 
     def post(self, request: HttpRequest, group_id: int) -> HttpResponse:
         by, verb = person(request), request.POST.get("verb", "rename")
-        if verb == "delete":
-            gone = self.tried(lambda: people_groups.delete(by, group_id), _("The group is deleted."))
-            return redirect("people:groups") if gone else redirect("people:group", group_id)
-        if verb == "remove":
-            member = _id_in(request.POST.get("member", ""))
-            self.tried(lambda: people_groups.remove_member(by, group_id, member), _("Taken out of the group."))
-            return redirect("people:group", group_id)
-        if verb == "add":
-            typed = MemberForm(request.POST)
-            if typed.is_valid() and self.tried(
-                lambda: people_groups.add_member(by, group_id, typed.cleaned_data["email"]),
-                _("Added to the group."),
-                form=typed,
-            ):
-                return redirect("people:group", group_id)
-            return self._page(group_id, {"adding": typed})
-        named = GroupForm(request.POST)
-        if named.is_valid() and self.tried(
-            lambda: people_groups.rename(by, group_id, named.cleaned_data["name"]), _("Renamed."), form=named
-        ):
-            return redirect("people:group", group_id)
-        return self._page(group_id, {"naming": named})
+        if verb not in ("delete", "remove"):
+            return super().post(request)
+        with RefusalsTold(request):
+            if verb == "delete":
+                people_groups.delete(by, group_id)
+                messages.success(request, _("The group is deleted."))
+                return redirect("people:groups")
+            people_groups.remove_member(by, group_id, _id_in(request.POST.get("member", "")))
+            messages.success(request, _("Taken out of the group."))
+        return redirect("people:group", group_id)
 
-    def _page(self, group_id: int, forms: dict[str, Form]) -> HttpResponse:
-        group = people_groups.get(group_id)
-        page = Paginator(found(Wanted(group=group.pk)), A_PAGE).get_page(self.request.GET.get("page"))
-        context = {
+    def act(self, form: Form) -> HttpResponse:
+        by, group_id = person(self.request), self.group.pk
+        if isinstance(form, MemberForm):
+            people_groups.add_member(by, group_id, form.cleaned_data["email"])
+            messages.success(self.request, _("Added to the group."))
+        else:
+            people_groups.rename(by, group_id, form.cleaned_data["name"])
+            messages.success(self.request, _("Renamed."))
+        return redirect("people:group", group_id)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        form, adds = context["form"], isinstance(context["form"], MemberForm)
+        page = Paginator(found(Wanted(group=self.group.pk)), A_PAGE).get_page(self.request.GET.get("page"))
+        return context | {
             "tab": "groups",
-            "group": group,
+            "group": self.group,
             "page": page,
-            "naming": GroupForm(initial={"name": group.name}),
-            "adding": MemberForm(),
-            **forms,
+            "naming": GroupForm(initial=self.get_initial()) if adds else form,
+            "adding": form if adds else MemberForm(),
         }
-        return render(self.request, "people/group.html", context, status=400 if forms else 200)
 
 
-class Invitations(ForAdministrators):
-    def get(self, request: HttpRequest) -> HttpResponse:
-        return self._page(InviteForm())
+class Invitations(ForAdministrators, RefusableForm):
+    template_name = "people/invitations.html"
+    form_class = InviteForm
 
-    def post(self, request: HttpRequest) -> HttpResponse:
-        form, by = InviteForm(request.POST), person(request)
-        if form.is_valid() and self.tried(
-            lambda: invitations.invite(
-                by, form.cleaned_data["email"], roles=form.cleaned_data["roles"], group_ids=form.group_ids()
-            ),
-            _sent_or_made(),
-            form=form,
-        ):
-            return redirect("people:invitations")
-        return self._page(form, status=400)
+    def act(self, form: InviteForm) -> HttpResponse:
+        typed = form.cleaned_data
+        invitations.invite(person(self.request), typed["email"], roles=typed["roles"], group_ids=form.group_ids())
+        messages.success(self.request, _sent_or_made())
+        return redirect("people:invitations")
 
-    def _page(self, form: Form, status: int = 200) -> HttpResponse:
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         rows = Invitation.objects.select_related("invited_by").prefetch_related("groups", "letters")
         page = Paginator(rows, A_PAGE).get_page(self.request.GET.get("page"))
         listed = [(one, invitations.link_to_give(one)) for one in page]
-        context = {"tab": "invitations", "page": page, "listed": listed, "form": form, "mails_leave": mails_leave()}
-        return render(self.request, "people/invitations.html", context, status=status)
+        more = {"tab": "invitations", "page": page, "listed": listed, "mails_leave": mails_leave()}
+        return super().get_context_data(**kwargs) | more
 
 
 class InvitationVerb(ForAdministrators):
@@ -256,18 +225,21 @@ class InvitationVerb(ForAdministrators):
 
     def post(self, request: HttpRequest, invitation_id: uuid.UUID) -> HttpResponse:
         by = person(request)
-        if request.POST.get("verb") == "send":
-            self.tried(lambda: invitations.send_again(by, invitation_id), _sent_or_made())
-        else:
-            self.tried(lambda: invitations.revoke(by, invitation_id), _("Revoked. Its link opens nothing any more."))
+        with RefusalsTold(request):
+            if request.POST.get("verb") == "send":
+                invitations.send_again(by, invitation_id)
+                messages.success(request, _sent_or_made())
+            else:
+                invitations.revoke(by, invitation_id)
+                messages.success(request, _("Revoked. Its link opens nothing any more."))
         return redirect("people:invitations")
 
 
-def _somebody(person_id: uuid.UUID) -> User:
-    user = User.objects.filter(pk=person_id, deleted_at=None).first()
-    if user is None:
+def one_of(rows: QuerySet[User]) -> Person:
+    some = shown(rows.filter(deleted_at=None))
+    if not some:
         raise NotThere
-    return user
+    return some[0]
 
 
 def _id_in(text: str) -> uuid.UUID:

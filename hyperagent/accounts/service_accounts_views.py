@@ -4,20 +4,24 @@ import uuid
 from datetime import timedelta
 from typing import Any
 
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
 from hyperagent.accounts import people, service_accounts
+from hyperagent.accounts.administrators import ForAdministrators
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.people_forms import RotateForm, ServiceForm, ServiceTokenForm, end_of
-from hyperagent.accounts.people_reading import programs, shown
-from hyperagent.accounts.people_views import A_PAGE, ForAdministrators, add_faults
+from hyperagent.accounts.people_reading import Person, programs
+from hyperagent.accounts.people_views import A_PAGE, one_of
 from hyperagent.accounts.requests import person
-from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.refusals import NotThere
+from hyperagent.lib.refused_forms import RefusableForm, RefusalsTold
 
 TOKENS_SHOWN = 50
 
@@ -28,105 +32,101 @@ class ServiceAccounts(ForAdministrators):
         return render(request, "people/service_accounts.html", {"tab": "programs", "page": page})
 
 
-class NewServiceAccount(ForAdministrators):
-    def get(self, request: HttpRequest) -> HttpResponse:
-        return self._page(ServiceForm(initial={"owner": person(request).email}))
+class NewServiceAccount(ForAdministrators, RefusableForm):
+    template_name = "people/new_service_account.html"
+    form_class = ServiceForm
+    at = {"ends_at": "ends_on"}
 
-    def post(self, request: HttpRequest) -> HttpResponse:
-        form = ServiceForm(request.POST)
-        made: list[User] = []
-        if form.is_valid() and (wish := form.wish()) is not None:
-            by = person(request)
-            said = _("The service account is made. Give it a token.")
-            if self.tried(lambda: made.append(service_accounts.make(by, wish)), said, form=form):
-                return redirect("people:service_account", made[0].pk)
-        return self._page(form, status=400)
+    def get_initial(self) -> dict[str, Any]:
+        return {"owner": person(self.request).email}
 
-    def _page(self, form: Form, status: int = 200) -> HttpResponse:
-        context = {"tab": "programs", "form": form}
-        return render(self.request, "people/new_service_account.html", context, status=status)
+    def act(self, form: ServiceForm) -> HttpResponse:
+        made = service_accounts.make(person(self.request), form.wish())
+        messages.success(self.request, _("The service account is made. Give it a token."))
+        return redirect("people:service_account", made.pk)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs) | {"tab": "programs"}
 
 
-class ServiceAccountPage(ForAdministrators):
-    def get(self, request: HttpRequest, service_id: uuid.UUID) -> HttpResponse:
-        return self._page(_program(service_id))
+class ServiceAccountPage(ForAdministrators, RefusableForm):
+    """Two forms, and the buttons of the account and of its tokens."""
+
+    template_name = "people/service_account.html"
+    at = {"ends_at": "ends_on", "expires_at": "ends_on"}
+
+    @cached_property
+    def one(self) -> Person:
+        return one_of(User.objects.filter(pk=self.kwargs["service_id"], kind="service"))
+
+    def get_form(self, form_class: Any = None) -> Form:
+        if self.request.POST.get("verb") == "token":
+            return ServiceTokenForm(self.request.POST, scopes=self.one.user.service_account.scopes)
+        return ServiceForm(self.request.POST or None, initial=_as_it_is(self.one))
 
     def post(self, request: HttpRequest, service_id: uuid.UUID) -> HttpResponse:
-        user, by = _program(service_id), person(request)
-        match request.POST.get("verb", "save"):
-            case "deactivate":
-                said = _("Deactivated. Its tokens are revoked, and what it had going is stopped.")
-                self.tried(lambda: people.deactivate(by, user.pk), said)
-            case "activate":
-                self.tried(lambda: people.activate(by, user.pk), _("Activated. It needs new tokens."))
-            case "token":
-                return self._make_token(user)
-            case "rotate":
-                return self._rotate(user)
-            case "revoke":
-                token_id = _token_id(request)
-                self.tried(lambda: service_accounts.revoke(by, user.pk, token_id), _("The token is revoked."))
-            case _:
-                form = ServiceForm(request.POST)
-                ends_at = user.service_account.ends_at
-                wish = form.wish(ends_at_now=ends_at) if form.is_valid() else None
-                if wish is None or not self.tried(
-                    lambda: service_accounts.change(by, user.pk, wish), _("Saved."), form=form
-                ):
-                    return self._page(user, form=form, status=400)
+        by, user, verb = person(request), self.one.user, request.POST.get("verb", "save")
+        if verb in ("save", "token"):
+            return super().post(request)
+        with RefusalsTold(request):
+            if verb == "rotate":
+                return self._rotate()
+            messages.success(request, _done(by, user, verb, request))
         return redirect("people:service_account", user.pk)
 
-    def _make_token(self, user: User) -> HttpResponse:
-        form = ServiceTokenForm(self.request.POST, scopes=user.service_account.scopes)
-        if not form.is_valid():
-            return self._page(user, token_form=form, status=400)
-        typed = form.cleaned_data
-        try:
-            made, raw = service_accounts.make_token(
-                person(self.request),
-                user.pk,
-                name=typed["name"],
-                scopes=typed["scopes"],
-                expires_at=end_of(typed["ends_on"]),
-            )
-        except Refused as refused:
-            add_faults(form, refused)
-            return self._page(user, token_form=form, status=400)
-        return self._page(user, made=made, raw=raw, status=201)
+    def act(self, form: Form) -> HttpResponse:
+        by, user, typed = person(self.request), self.one.user, form.cleaned_data
+        if isinstance(form, ServiceForm):
+            service_accounts.change(by, user.pk, form.wish(ends_at_now=user.service_account.ends_at))
+            messages.success(self.request, _("Saved."))
+            return redirect("people:service_account", user.pk)
+        ends = end_of(typed["ends_on"])
+        made = service_accounts.make_token(by, user.pk, name=typed["name"], scopes=typed["scopes"], expires_at=ends)
+        return self._with_token(*made)
 
-    def _rotate(self, user: User) -> HttpResponse:
+    def _rotate(self) -> HttpResponse:
         form = RotateForm(self.request.POST)
         if not form.is_valid():
             raise NotThere
         grace = timedelta(hours=int(form.cleaned_data["grace"]))
-        made, raw = service_accounts.rotate(person(self.request), user.pk, _token_id(self.request), grace=grace)
-        return self._page(user, made=made, raw=raw, status=201)
+        token_id = _token_id(self.request)
+        made = service_accounts.rotate(person(self.request), self.one.user.pk, token_id, grace=grace)
+        return self._with_token(*made)
 
-    def _page(
-        self,
-        user: User,
-        *,
-        form: Form | None = None,
-        token_form: Form | None = None,
-        made: ApiToken | None = None,
-        raw: str = "",
-        status: int = 200,
-    ) -> HttpResponse:
+    def _with_token(self, made: ApiToken, raw: str) -> HttpResponse:
         """A token that was just made is shown in this answer and nowhere else."""
-        one = shown(User.objects.filter(pk=user.pk))[0]
-        context = {
+        form = ServiceForm(initial=_as_it_is(self.one))
+        return self.render_to_response(self.get_context_data(form=form, made=made, raw=raw), status=201)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(**kwargs)
+        form, user = context["form"], self.one.user
+        program, asks = user.service_account, isinstance(form, ServiceTokenForm)
+        return context | {
             "tab": "programs",
-            "one": one,
-            "program": one.user.service_account,
-            "form": form or ServiceForm(initial=_as_it_is(one.user, [group.pk for group in one.groups])),
-            "token_form": token_form or ServiceTokenForm(scopes=user.service_account.scopes),
+            "one": self.one,
+            "program": program,
+            "form": ServiceForm(initial=_as_it_is(self.one)) if asks else form,
+            "token_form": form if asks else ServiceTokenForm(scopes=program.scopes),
             "rotate_form": RotateForm(auto_id=False),
             "tokens": _tokens_of(user),
             "now": timezone.now(),
-            "made": made,
-            "raw": raw,
         }
-        return render(self.request, "people/service_account.html", context, status=status)
+
+
+def _done(by: User, user: User, verb: str, request: HttpRequest) -> str:
+    match verb:
+        case "deactivate":
+            people.deactivate(by, user.pk)
+            return _("Deactivated. Its tokens are revoked, and what it had going is stopped.")
+        case "activate":
+            people.activate(by, user.pk)
+            return _("Activated. It needs new tokens.")
+        case "revoke":
+            service_accounts.revoke(by, user.pk, _token_id(request))
+            return _("The token is revoked.")
+        case _:
+            raise NotThere
 
 
 def _tokens_of(user: User) -> list[ApiToken]:
@@ -136,24 +136,16 @@ def _tokens_of(user: User) -> list[ApiToken]:
     return [*usable, *own.exclude(pk__in=[token.pk for token in usable])[:TOKENS_SHOWN]]
 
 
-def _as_it_is(user: User, group_ids: list[int]) -> dict[str, Any]:
-    program = user.service_account
+def _as_it_is(one: Person) -> dict[str, Any]:
+    program = one.user.service_account
     return {
-        "name": user.display_name,
+        "name": one.user.display_name,
         "purpose": program.purpose,
         "owner": program.owner.email if program.owner else "",
         "scopes": program.scopes,
-        "groups": group_ids,
+        "groups": [group.pk for group in one.groups],
         "ends_on": program.ends_at.date(),
     }
-
-
-def _program(service_id: uuid.UUID) -> User:
-    rows = User.objects.filter(pk=service_id, deleted_at=None, kind="service").select_related("service_account__owner")
-    user = rows.first()
-    if user is None:
-        raise NotThere
-    return user
 
 
 def _token_id(request: HttpRequest) -> uuid.UUID:

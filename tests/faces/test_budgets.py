@@ -311,7 +311,8 @@ def test_prices_are_set_by_administrators_and_what_has_none_is_flagged(
 
     assert "mine/llama" in shown
     assert "the price is not known of mine/llama" in str(finding)
-    assert (refused.status_code, done.status_code) == (200, 302)
+    assert (refused.status_code, done.status_code) == (400, 302)
+    assert "input_usd" in refused.context["form"].errors
     price = ModelPrice.objects.get()
     assert (price.input_usd, price.output_usd, price.cached_usd, price.reasoning_usd) == (
         Decimal("0.5"), Decimal(2), Decimal(0), None,
