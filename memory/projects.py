@@ -15,15 +15,15 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from hyperagent.accounts import attempts, people
-from hyperagent.accounts.attempts import TooManyTries, Try
-from hyperagent.accounts.limits import Door, too_many_tries
+from hyperagent.accounts.attempts import Try
+from hyperagent.accounts.limits import Door
 from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import UserKind
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.alphabet import by_name
 from hyperagent.lib.languages import grouped
-from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused, TooMuch
+from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
 from memory.kinds import SEARCHABLE
 from memory.models import Document, Project
@@ -103,14 +103,10 @@ def add_member(user: User, project_id: uuid.UUID, email: str) -> tuple[User, boo
 
 def add_by_address(user: User, project_id: uuid.UUID, email: str, *, address: str | None) -> tuple[User, bool]:
     """The same for somebody who names an e-mail address at a door of ours, from this network address. The answer says
-    whether anybody has an account with it, so the tries of a person are counted. Raises TooMuch."""
+    whether anybody has an account with it, so the tries of a person are counted. Raises TooManyTries."""
     with transaction.atomic():
         _of_owner(user, project_id)
-    try:
-        attempts.take(Try(Door.MEMBERS, user.email, address))
-    except TooManyTries as refused:
-        wait_s = refused.retry_after_s
-        raise TooMuch("too_many_tries", too_many_tries(wait_s), retry_after_s=wait_s) from None
+    attempts.take(Try(Door.MEMBERS, user.email, address))
     return add_member(user, project_id, email)
 
 

@@ -17,17 +17,20 @@ from hyperagent.accounts.limits import (
     count,
     give_back,
     longest_memory_s,
+    too_many_tries,
     wait_s,
 )
 from hyperagent.accounts.models import LoginAttempt, email_key
+from hyperagent.lib.refusals import TooMuch
 
 
-class TooManyTries(Exception):
-    """Again later. Raised before anything was looked up, so it says nothing about the account."""
+class TooManyTries(TooMuch):
+    """Raised before anything was looked up, so it says nothing about the account."""
+
+    retry_after_s: int
 
     def __init__(self, retry_after_s: int) -> None:
-        super().__init__(retry_after_s)
-        self.retry_after_s = retry_after_s
+        super().__init__("too_many_tries", too_many_tries(retry_after_s), retry_after_s=retry_after_s)
 
 
 @dataclass(frozen=True, slots=True)

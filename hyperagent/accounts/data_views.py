@@ -4,7 +4,6 @@ import uuid
 from collections.abc import AsyncIterator
 from typing import IO, Any
 
-from django.contrib import messages
 from django.contrib.auth import logout
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.mixins import LoginRequiredMixin
@@ -29,7 +28,8 @@ from hyperagent.accounts.personal import parts
 from hyperagent.accounts.requests import address_of, person
 from hyperagent.accounts.views import SecretForm, forgotten
 from hyperagent.lib.languages import remember_choice
-from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.refusals import NotThere
+from hyperagent.lib.refused_forms import RefusalsTold
 from hyperagent.lib.threads import in_thread
 
 
@@ -53,10 +53,8 @@ class AskForExport(LoginRequiredMixin, View):
     http_method_names = ("post", "options")
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        try:
+        with RefusalsTold(request):
             exporting.ask(person(request))
-        except Refused as refused:
-            messages.error(request, refused.message)
         return redirect("settings:data")
 
 
@@ -107,11 +105,7 @@ class DeleteAccount(LoginRequiredMixin, SecretForm):
         if typed is not None and not actions.check_credentials(user.email, typed, address=address_of(self.request)):
             form.add_error("password", _("This is not your password."))
             return self.form_invalid(form)
-        try:
-            closing.close(user, by=user)
-        except Refused as refused:
-            form.add_error(None, refused.message)
-            return self.form_invalid(form)
+        closing.close(user, by=user)
         logout(self.request)
         answer = forgotten(render(self.request, "settings/account_deleted.html"))
         remember_choice(answer, "")

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.core.exceptions import ValidationError
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -19,9 +18,10 @@ from hyperagent.accounts import invitations
 from hyperagent.accounts.forms import InvitedForm
 from hyperagent.accounts.mfa import entering
 from hyperagent.accounts.models import User, email_key
+from hyperagent.accounts.requests import person
 from hyperagent.accounts.scopes import Role
 from hyperagent.accounts.views import SecretForm
-from hyperagent.lib.refusals import Refused
+from hyperagent.lib.refused_forms import RefusalsTold
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -59,20 +59,9 @@ class Accept(SecretForm):
             form.add_error(None, entering.provider_only())
             return self.form_invalid(form)
         typed = form.cleaned_data
-        try:
-            user = invitations.accept_as_new(
-                self.invitation,
-                typed["password"],
-                display_name=typed["display_name"],
-                time_zone=typed["time_zone"],
-            )
-        except ValidationError as error:
-            for field, said in error.message_dict.items():
-                form.add_error(field if field in form.fields else None, said)
-            return self.form_invalid(form)
-        except Refused as refused:
-            form.add_error(None, refused.message)
-            return self.form_invalid(form)
+        user = invitations.accept_as_new(
+            self.invitation, typed["password"], display_name=typed["display_name"], time_zone=typed["time_zone"]
+        )
         invitations.forget(self.request.session)
         return entering.enter(self.request, user, next_url="/")
 
@@ -94,13 +83,10 @@ class Accept(SecretForm):
         return isinstance(user, User) and email_key(user.email) == email_key(self.invitation.email)
 
     def _accept_signed_in(self, request: HttpRequest) -> HttpResponse:
-        assert isinstance(request.user, User)
-        try:
-            invitations.accept(self.invitation, request.user)
-        except Refused as refused:
-            messages.error(request, refused.message)
-            return redirect("accounts:invited_here")
-        return _accepted(request)
+        with RefusalsTold(request):
+            invitations.accept(self.invitation, person(request))
+            return _accepted(request)
+        return redirect("accounts:invited_here")
 
 
 def _accepted(request: HttpRequest) -> HttpResponse:

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
-from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
 from django.forms import Form
 from django.http import Http404, HttpRequest, HttpResponse
@@ -29,6 +28,7 @@ from hyperagent.accounts.people_reading import shown
 from hyperagent.accounts.requests import address_of, person
 from hyperagent.accounts.views import SecretForm, tell_of_tokens
 from hyperagent.lib.languages import known, remember_choice
+from hyperagent.lib.refused_forms import Refusable
 
 TOKENS_A_PAGE = 25
 
@@ -42,14 +42,14 @@ class Overview(LoginRequiredMixin, TemplateView):
 
 
 @method_decorator(never_cache, name="dispatch")
-class OwnAccount(LoginRequiredMixin, UpdateView):  # type: ignore[type-arg]
+class OwnAccount(LoginRequiredMixin, Refusable, UpdateView):  # type: ignore[type-arg]
     """A form over columns of one's own account."""
 
     def get_object(self, queryset: Any = None) -> User:
         # Another object than the request's: what was typed wrongly must not show in the frame of the page.
         return User.objects.get(pk=person(self.request).pk)
 
-    def form_valid(self, form: Any) -> HttpResponse:
+    def act(self, form: Any) -> HttpResponse:
         # Only what the form has: the rest of the row may have changed since it was read.
         form.instance.save(update_fields=list(form.fields))
         messages.success(self.request, _("Saved."))
@@ -73,11 +73,11 @@ class Language(OwnAccount):
     form_class = LanguageForm
     success_url = reverse_lazy("settings:language")
 
-    def form_valid(self, form: Any) -> HttpResponse:
+    def act(self, form: Any) -> HttpResponse:
         chosen = form.cleaned_data["language"]
         # What is said now is read on the next page, which speaks the new language already.
         with override(known(chosen) if chosen else None):
-            answer = super().form_valid(form)
+            answer = super().act(form)
         remember_choice(answer, chosen)
         return answer
 
@@ -134,21 +134,16 @@ class Connections(LoginRequiredMixin, TemplateView):
 class Tokens(LoginRequiredMixin, SecretForm):
     template_name = "settings/tokens.html"
     form_class = TokenForm
+    at = {"expires_at": "ends_on"}
 
     def get_form_kwargs(self) -> dict[str, Any]:
         return super().get_form_kwargs() | {"is_staff": person(self.request).is_staff}
 
-    def act(self, form: Form) -> HttpResponse:
-        assert isinstance(form, TokenForm)
+    def act(self, form: TokenForm) -> HttpResponse:
         typed = form.cleaned_data
-        try:
-            token, raw = actions.make_token(
-                person(self.request), name=typed["name"], scopes=typed["scopes"], expires_at=form.expires_at()
-            )
-        except ValidationError as error:
-            for field, faults in error.message_dict.items():
-                form.add_error({"expires_at": "ends_on"}.get(field, field), faults)
-            return self.form_invalid(form)
+        token, raw = actions.make_token(
+            person(self.request), name=typed["name"], scopes=typed["scopes"], expires_at=form.expires_at()
+        )
         # Shown in this answer and nowhere else: a redirect would have to keep the token somewhere in between.
         again = TokenForm(is_staff=person(self.request).is_staff)
         return self.render_to_response(self.get_context_data(form=again, made=token, raw=raw), status=201)

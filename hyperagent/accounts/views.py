@@ -12,7 +12,6 @@ from django.contrib.auth.views import (
     PasswordResetConfirmView,
     RedirectURLMixin,
 )
-from django.core.exceptions import ValidationError
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
@@ -22,42 +21,23 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.generic import FormView, RedirectView, TemplateView
+from django.views.generic import RedirectView, TemplateView
 from django.views.generic.base import ContextMixin
 
 from hyperagent.accounts import actions
-from hyperagent.accounts.attempts import TooManyTries
 from hyperagent.accounts.forms import LoginForm, NewPasswordForm, PasswordResetForm, RegisterForm
-from hyperagent.accounts.limits import too_many_tries
 from hyperagent.accounts.mfa import entering
 from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.requests import address_of
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import actor_of, record
 from hyperagent.lib.outbox import mails_leave
+from hyperagent.lib.refused_forms import Refusable, RefusableForm
 
 
 @method_decorator([sensitive_post_parameters(), never_cache], name="dispatch")
-class SecretForm(FormView):  # type: ignore[type-arg]
-    """A form with a secret in it, whose verb may be refused for being tried too often."""
-
-    def form_valid(self, form: Form) -> HttpResponse:
-        try:
-            return self.act(form)
-        except TooManyTries as refused:
-            return self._later(form, refused)
-        except ValidationError as error:
-            form.add_error(None, error)
-            return self.form_invalid(form)
-
-    def act(self, form: Form) -> HttpResponse:
-        raise NotImplementedError
-
-    def _later(self, form: Form, refused: TooManyTries) -> HttpResponse:
-        form.add_error(None, too_many_tries(refused.retry_after_s))
-        response = self.render_to_response(self.get_context_data(form=form), status=429)
-        response["Retry-After"] = str(refused.retry_after_s)
-        return response
+class SecretForm(RefusableForm):
+    """A form with a secret in it."""
 
 
 class Entrance(RedirectURLMixin, SecretForm):
@@ -159,7 +139,7 @@ class PasswordResetDone(ByMail, TemplateView):
     template_name = "accounts/password_reset_done.html"
 
 
-class PasswordResetConfirm(PasswordResetConfirmView):
+class PasswordResetConfirm(Refusable, PasswordResetConfirmView):
     """Django's walk from the mailed link to a form: the token moves into the session, so that no address shows it."""
 
     template_name = "accounts/password_reset_confirm.html"
@@ -179,13 +159,9 @@ class PasswordResetConfirm(PasswordResetConfirmView):
         del kwargs["user"]
         return kwargs
 
-    def form_valid(self, form: Any) -> HttpResponse:
+    def act(self, form: Form) -> HttpResponse:
         assert self.user is not None  # else there was no form to send
-        try:
-            revoked = actions.change_password(self.user, form.cleaned_data["password"], by=self.user)
-        except ValidationError as error:
-            form.add_error(None, error)
-            return self.form_invalid(form)
+        revoked = actions.change_password(self.user, form.cleaned_data["password"], by=self.user)
         tell_of_tokens(self.request, revoked)
         del self.request.session[INTERNAL_RESET_SESSION_TOKEN]
         return redirect(self.get_success_url())

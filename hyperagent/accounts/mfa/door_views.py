@@ -10,7 +10,7 @@ from django.views import View
 
 from hyperagent.accounts import attempts
 from hyperagent.accounts.attempts import TooManyTries, Try
-from hyperagent.accounts.limits import Door, too_many_tries
+from hyperagent.accounts.limits import Door
 from hyperagent.accounts.mfa import entering, factors, passkeys
 from hyperagent.accounts.mfa.forms import CodeForm, PasskeyForm
 from hyperagent.accounts.models import User
@@ -24,6 +24,7 @@ class SecondFactor(SecretForm):
 
     template_name = "accounts/second_factor.html"
     form_class = CodeForm
+    at = {"": "code"}
     half_in: tuple[User, str]
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -35,11 +36,7 @@ class SecondFactor(SecretForm):
 
     def act(self, form: Form) -> HttpResponse:
         user, next_url = self.half_in
-        try:
-            factors.use_code(user, form.cleaned_data["code"], address=address_of(self.request))
-        except Refused as refused:
-            form.add_error("code", refused.message)
-            return self.form_invalid(form)
+        factors.use_code(user, form.cleaned_data["code"], address=address_of(self.request))
         return entering.enter(self.request, user, next_url=next_url, with_factor=True)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -69,7 +66,7 @@ class EnterByPasskey(View):
         try:
             user = _whose(request, half_in[0] if half_in else None)
         except TooManyTries as refused:
-            messages.error(request, too_many_tries(refused.retry_after_s))
+            messages.error(request, refused.message)
         except Refused as refused:
             factors.failed(half_in[0] if half_in else None, refused.code)
             messages.error(request, refused.message)

@@ -27,6 +27,7 @@ from hyperagent.accounts.requests import address_of, person
 from hyperagent.accounts.sso.arriving import identities_of
 from hyperagent.accounts.views import SecretForm
 from hyperagent.lib.refusals import Refused
+from hyperagent.lib.refused_forms import RefusalsTold
 from hyperagent.lib.secrets import Unreadable
 
 SETTING_UP: Final = "second_factor_setting_up"
@@ -77,6 +78,7 @@ class SecondFactor(LoginRequiredMixin, TemplateView):
 class AddApp(Guarded, SecretForm):
     template_name = "settings/second_factor_app.html"
     form_class = CodeForm
+    at = {"": "code"}
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         try:
@@ -89,13 +91,9 @@ class AddApp(Guarded, SecretForm):
         return super().get_context_data(**kwargs) | shown
 
     def act(self, form: Form) -> HttpResponse:
-        try:
-            codes = factors.add_app(
-                person(self.request), self._sealed(), form.cleaned_data["code"], address=address_of(self.request)
-            )
-        except Refused as refused:
-            form.add_error("code", refused.message)
-            return self.form_invalid(form)
+        codes = factors.add_app(
+            person(self.request), self._sealed(), form.cleaned_data["code"], address=address_of(self.request)
+        )
         del self.request.session[SETTING_UP]
         return _done(self.request, _("The app is set up."), codes)
 
@@ -105,29 +103,18 @@ class AddApp(Guarded, SecretForm):
         return str(self.request.session[SETTING_UP])
 
 
-@method_decorator(never_cache, name="dispatch")
-class AddPasskey(Guarded, View):
-    http_method_names = ("get", "head", "post", "options")
+class AddPasskey(Guarded, SecretForm):
+    template_name = "settings/second_factor_passkey.html"
+    form_class = NewPasskeyForm
 
-    def get(self, request: HttpRequest) -> HttpResponse:
-        return self._page(request, NewPasskeyForm())
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        asked = passkeys.ask_for_new(self.request, person(self.request))
+        return super().get_context_data(**kwargs) | {"asked": asked, "is_possible": is_possible(self.request)}
 
-    def post(self, request: HttpRequest) -> HttpResponse:
-        form = NewPasskeyForm(request.POST)
-        if not form.is_valid():
-            return self._page(request, form, status=400)
-        typed = form.cleaned_data
-        try:
-            codes = passkeys.add(request, person(request), name=typed["name"], answer=typed["credential"])
-        except Refused as refused:
-            form.add_error(None, refused.message)
-            return self._page(request, form, status=refused.status)
-        return _done(request, _("The passkey is set up."), codes)
-
-    def _page(self, request: HttpRequest, form: NewPasskeyForm, *, status: int = 200) -> HttpResponse:
-        asked = passkeys.ask_for_new(request, person(request))
-        context = {"form": form, "asked": asked, "is_possible": is_possible(request)}
-        return render(request, "settings/second_factor_passkey.html", context, status=status)
+    def act(self, form: Form) -> HttpResponse:
+        typed, user = form.cleaned_data, person(self.request)
+        codes = passkeys.add(self.request, user, name=typed["name"], answer=typed["credential"])
+        return _done(self.request, _("The passkey is set up."), codes)
 
 
 class Remove(LoginRequiredMixin, View):
@@ -139,11 +126,8 @@ class Remove(LoginRequiredMixin, View):
             raise Http404
         if not _is_trusted(request, user):
             return _asked_first(request)
-        try:
+        with RefusalsTold(request):
             factors.remove(user, factor_id)
-        except Refused as refused:
-            messages.error(request, refused.message)
-        else:
             messages.success(request, _("It is removed, and opens nothing any more."))
         return redirect("settings:second_factor")
 
@@ -154,18 +138,17 @@ class RecoveryCodes(Guarded, View):
     http_method_names = ("post", "options")
 
     def post(self, request: HttpRequest) -> HttpResponse:
-        try:
+        with RefusalsTold(request):
             codes = factors.new_recovery_codes(person(request))
-        except Refused as refused:
-            messages.error(request, refused.message)
-            return redirect("settings:second_factor")
-        return _codes_page(request, codes, reverse("settings:second_factor"))
+            return _codes_page(request, codes, reverse("settings:second_factor"))
+        return redirect("settings:second_factor")
 
 
 class Confirm(LoginRequiredMixin, SecretForm):
     """Shows anew that it is them: with a second factor if there is one, else with the password or at the provider."""
 
     template_name = "settings/confirm.html"
+    at = {"": "code"}
 
     def get_form_class(self) -> type[Form]:
         return CodeForm if factors.has_factor(person(self.request)) else ConfirmForm
@@ -173,11 +156,7 @@ class Confirm(LoginRequiredMixin, SecretForm):
     def act(self, form: Form) -> HttpResponse:
         user, typed = person(self.request), form.cleaned_data
         if isinstance(form, CodeForm):
-            try:
-                factors.use_code(user, typed["code"], address=address_of(self.request))
-            except Refused as refused:
-                form.add_error("code", refused.message)
-                return self.form_invalid(form)
+            factors.use_code(user, typed["code"], address=address_of(self.request))
             return self._confirmed(with_factor=True)
         if actions.check_credentials(user.email, typed["password"], address=address_of(self.request)) is None:
             form.add_error("password", _("This is not your password."))

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from hyperagent.accounts import attempts
 from hyperagent.accounts.attempts import TooManyTries, Try
-from hyperagent.accounts.limits import Door, address_subject, too_many_tries
+from hyperagent.accounts.limits import Door, address_subject
 from hyperagent.accounts.mfa import entering, factors, session_marks
 from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import address_of, person
@@ -75,7 +75,7 @@ def callback(request: HttpRequest) -> HttpResponse:
         attempts.take(tried)
         answer = _arrived(request, sign_on, going)
     except TooManyTries as refused:
-        messages.error(request, too_many_tries(refused.retry_after_s))
+        messages.error(request, refused.message)
         return redirect(_back_to(going.doing, going.next))
     except NotSignedOn as problem:
         return _not_signed_on(request, going, problem)
