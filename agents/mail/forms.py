@@ -73,6 +73,11 @@ class MailboxForm(forms.Form):
         """Whether there is something in them to be seen at once."""
         return any(field.errors or field.value() for field in self.server_fields)
 
+    @property
+    def hint(self) -> str:
+        """What is to know of the provider, once something was not right."""
+        return servers_of(self.data.get("address", "")[:254]).hint if self.errors else ""
+
     def wanted(self) -> Wanted:
         typed = self.cleaned_data
         usual = servers_of(typed["address"])

@@ -5,12 +5,14 @@ from typing import Any, Final
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import redirect, render
+from django.contrib.auth.mixins import LoginRequiredMixin
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from agents import availability
 from agents.mail import account_status, actions
@@ -23,48 +25,58 @@ from agents.mail.models import MailAccount
 from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import person
 from hyperagent.lib import oauth
-from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.refusals import NotThere
+from hyperagent.lib.refused_forms import RefusableForm, RefusalsTold
 
 GOING: Final = "mail_going_to_google"
 LOST: Final = gettext_noop("That took too long, or was begun in another window. Connect Gmail again from here.")
 
 
-@never_cache
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def mailboxes(request: HttpRequest) -> HttpResponse:
+@method_decorator(never_cache, name="dispatch")
+class Mailboxes(LoginRequiredMixin, RefusableForm):
     """One's own, and the form for another one."""
-    form = MailboxForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            account = actions.connect_by_servers(person(request), form.wanted())
-        except Refused as refused:
-            return _page(request, _with_faults(form, refused), status=refused.status)
-        messages.success(request, _("{address} is connected.").format(address=account.address))
-        return redirect("mail:mailboxes")
-    return _page(request, form, status=400 if form.errors else 200)
+
+    template_name = "mail/mailboxes.html"
+    form_class = MailboxForm
+
+    def act(self, form: MailboxForm) -> HttpResponse:
+        return _connected(self.request, actions.connect_by_servers(person(self.request), form.wanted()))
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        user = person(self.request)
+        shared = availability.PROVIDERS.mailbox
+        return super().get_context_data(**kwargs) | {
+            "accounts": account_status.accounts_of(user.pk),
+            "gmail": google() is not None,
+            "shared": getattr(getattr(shared, "shared", None), "address", ""),
+            "redirect_url": actions.gmail_redirect_url() if user.is_staff else "",
+        }
 
 
-@never_cache
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def again(request: HttpRequest, account_id: uuid.UUID) -> HttpResponse:
+@method_decorator(never_cache, name="dispatch")
+class Again(LoginRequiredMixin, RefusableForm):
     """Connecting one again that was connected by its servers, or changing how."""
-    user = person(request)
-    account = _own(user, account_id)
-    if account.kind == AccountKind.GMAIL:
-        return redirect("mail:gmail_again", account_id)
-    form = MailboxForm(request.POST or None, initial=filled_with(account))
-    status = 400 if form.errors else 200
-    if request.method == "POST" and form.is_valid():
-        try:
-            kept = actions.connect_by_servers(user, form.wanted(), instead_of=account.id)
-        except Refused as refused:
-            form, status = _with_faults(form, refused), refused.status
-        else:
-            messages.success(request, _("{address} is connected.").format(address=kept.address))
-            return redirect("mail:mailboxes")
-    return render(request, "mail/mailbox.html", {"form": form, "account": account}, status=status)
+
+    template_name = "mail/mailbox.html"
+    form_class = MailboxForm
+    account: MailAccount
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.user.is_authenticated:
+            self.account = _own(person(request), kwargs["account_id"])
+            if self.account.kind == AccountKind.GMAIL:
+                return redirect("mail:gmail_again", self.account.pk)
+        return super().dispatch(request, *args, **kwargs)
+
+    def get_initial(self) -> dict[str, Any]:
+        return filled_with(self.account)
+
+    def act(self, form: MailboxForm) -> HttpResponse:
+        kept = actions.connect_by_servers(person(self.request), form.wanted(), instead_of=self.account.pk)
+        return _connected(self.request, kept)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**kwargs) | {"account": self.account}
 
 
 @never_cache
@@ -72,12 +84,8 @@ def again(request: HttpRequest, account_id: uuid.UUID) -> HttpResponse:
 @require_POST
 def change(request: HttpRequest, account_id: uuid.UUID) -> HttpResponse:
     """One of a mailbox's buttons."""
-    try:
+    with RefusalsTold(request):
         messages.success(request, _changed(person(request), account_id, request.POST))
-    except NotThere:
-        raise Http404 from None
-    except Refused as refused:
-        messages.error(request, refused.message)
     return redirect("mail:mailboxes")
 
 
@@ -98,13 +106,11 @@ def to_google(request: HttpRequest, account_id: uuid.UUID | None = None) -> Http
     """A link and no form: browsers keep forms from leading to other sites. Nothing is changed by following it."""
     account = _own(person(request), account_id) if account_id else None
     going = PendingConsent.fresh()
-    try:
+    with RefusalsTold(request):
         url = actions.gmail_consent_url(going, address=account.address if account else "")
-    except Refused as refused:
-        messages.error(request, refused.message)
-        return redirect("mail:mailboxes")
-    oauth.keep(request.session, GOING, going.state, {"verifier": going.verifier})
-    return redirect(url)
+        oauth.keep(request.session, GOING, going.state, {"verifier": going.verifier})
+        return redirect(url)
+    return redirect("mail:mailboxes")
 
 
 @never_cache
@@ -119,11 +125,10 @@ def from_google(request: HttpRequest) -> HttpResponse:
     elif not code:
         messages.error(request, _("Google was not given leave, so Gmail is not connected."))
     else:
-        try:
-            account = actions.connect_gmail(person(request), PendingConsent(state, kept["verifier"]), code)
-            messages.success(request, _("{address} is connected.").format(address=account.address))
-        except Refused as refused:
-            messages.error(request, refused.message)
+        with RefusalsTold(request):
+            return _connected(
+                request, actions.connect_gmail(person(request), PendingConsent(state, kept["verifier"]), code)
+            )
     return redirect("mail:mailboxes")
 
 
@@ -146,28 +151,9 @@ def _changed(user: User, account_id: uuid.UUID, posted: Any) -> str:
             raise NotThere
 
 
-def _page(request: HttpRequest, form: MailboxForm, *, status: int) -> HttpResponse:
-    user = person(request)
-    shared = availability.PROVIDERS.mailbox
-    context = {
-        "accounts": account_status.accounts_of(user.pk),
-        "form": form,
-        "gmail": google() is not None,
-        "shared": getattr(getattr(shared, "shared", None), "address", ""),
-        "redirect_url": actions.gmail_redirect_url() if user.is_staff else "",
-    }
-    return render(request, "mail/mailboxes.html", context, status=status)
-
-
-def _with_faults(form: MailboxForm, refused: Refused) -> MailboxForm:
-    for name, faults in refused.fields.items():
-        form.add_error(name if name in form.fields else None, faults)
-    if not refused.fields:
-        form.add_error(None, refused.message)
-    usual = servers_of(form.data.get("address", ""))
-    if usual.hint:
-        form.add_error(None, usual.hint)
-    return form
+def _connected(request: HttpRequest, account: MailAccount) -> HttpResponse:
+    messages.success(request, _("{address} is connected.").format(address=account.address))
+    return redirect("mail:mailboxes")
 
 
 def _own(user: User, account_id: uuid.UUID) -> MailAccount:
