@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import path
 from django.utils.translation import gettext as _
@@ -20,7 +20,7 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import person
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
-from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.refused_forms import RefusalsTold
 from hyperagent.lib.stored_sentences import in_our_words
 from memory.kinds import MemoryKind, MemoryStatus, ProfileField
 from memory.remembering import actions, listing
@@ -177,13 +177,8 @@ def forget_everything(request: HttpRequest) -> HttpResponse:
 
 
 def _done(request: HttpRequest, verb: Callable[[User], Any], said: str) -> HttpResponse:
-    try:
+    with RefusalsTold(request):
         verb(person(request))
-    except NotThere as error:
-        raise Http404 from error
-    except Refused as refused:
-        messages.error(request, refused.message)
-    else:
         messages.success(request, said)
     return redirect(PAGE)
 

@@ -9,25 +9,30 @@ from typing import Any, Final
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.mixins import LoginRequiredMixin
 from django.core.paginator import Paginator
 from django.db.models import Count, Prefetch
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path
+from django.utils.decorators import method_decorator
+from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
+from hyperagent.accounts.administrators import ForAdministrators
 from hyperagent.accounts.models import User
-from hyperagent.accounts.people_views import ForAdministrators
 from hyperagent.accounts.requests import address_of, person
 from hyperagent.lib.alphabet import by_name
 from hyperagent.lib.languages import grouped
-from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.refusals import Refused
+from hyperagent.lib.refused_forms import RefusableForm, RefusalsTold
 from memory import projects
 from memory.api.projects import counted, documents_of, members_of
+from memory.forms import ProjectForm
 from memory.models import Document, Project
 from memory.rows import loaded, row_of
 
@@ -36,70 +41,62 @@ DOCUMENTS_A_PAGE: Final = 25
 MOST_OFFERED: Final = 200
 
 
-@never_cache
-@ensure_csrf_cookie
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def all_projects(request: HttpRequest) -> HttpResponse:
+@method_decorator([never_cache, ensure_csrf_cookie], name="dispatch")
+class Projects(LoginRequiredMixin, RefusableForm):
     """Those of the reader, by name, and the form for another one."""
-    user = person(request)
-    typed, error, status = {"name": "", "instructions": ""}, "", 200
-    if request.method == "POST":
-        typed = {name: request.POST.get(name, "") for name in typed}
-        try:
-            return redirect("memory:project", projects.create(user, **typed).pk)
-        except Refused as refused:
-            error, status = refused.message, refused.status
-    seen = counted(Project.objects.seen_by(user)).order_by(*by_name("name"), "created_at")
-    page = Paginator(seen, PROJECTS_A_PAGE).get_page(request.GET.get("page"))
-    context = {"page": page, "typed": typed, "error": error, "limits": projects}
-    return render(request, "memory/projects.html", context, status=status)
+
+    template_name = "memory/projects.html"
+    form_class = ProjectForm
+
+    def act(self, form: ProjectForm) -> HttpResponse:
+        return redirect("memory:project", projects.create(person(self.request), **form.cleaned_data).pk)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        rows = counted(Project.objects.seen_by(person(self.request))).order_by(*by_name("name"), "created_at")
+        page = Paginator(rows, PROJECTS_A_PAGE).get_page(self.request.GET.get("page"))
+        return super().get_context_data(**kwargs) | {"page": page}
 
 
-@never_cache
-@ensure_csrf_cookie
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def one_project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+@method_decorator([never_cache, ensure_csrf_cookie], name="dispatch")
+class OneProject(LoginRequiredMixin, RefusableForm):
     """The whole project; a POST changes its name and instructions. For whoever is no member there is none."""
-    user = person(request)
-    project = counted(Project.objects.seen_by(user)).filter(pk=project_id).first()
-    if project is None:
-        raise Http404
-    typed, error, status = {"name": project.name, "instructions": project.instructions}, "", 200
-    if request.method == "POST":
-        typed = {name: request.POST.get(name, "") for name in typed}
-        try:
-            projects.change(user, project_id, **typed)
-        except Refused as refused:
-            error, status = refused.message, refused.status
-        else:
-            messages.success(request, _("Saved. It holds from the next question on."))
-            return redirect("memory:project", project_id)
-    return render(request, "memory/project.html", _shown(request, project, typed=typed, error=error), status=status)
 
+    template_name = "memory/project.html"
+    form_class = ProjectForm
 
-def _shown(request: HttpRequest, project: Project, **more: Any) -> dict[str, Any]:
-    user = person(request)
-    is_owner = project.owner_id == user.pk
-    page = Paginator(loaded(documents_of(project)), DOCUMENTS_A_PAGE).get_page(request.GET.get("page"))
-    offered = Document.objects.of(user).exclude(projects=project).order_by("-created_at", "filename")
-    return {
-        "project": project,
-        "is_owner": is_owner,
-        "members": _members(project),
-        "heirs": projects.heirs_of(project) if is_owner else (),
-        "page": page,
-        "rows": [row_of(document, reader=user) for document in page],
-        "offered": list(offered.only("filename")[:MOST_OFFERED]),
-        "most_offered": MOST_OFFERED,
-        "limits": projects,
-        "page_data": {
-            "project": {"id": str(project.pk), "name": project.name},
-            "limit_bytes": settings.CONFIG.document_max_bytes,
-        },
-        **more,
-    }
+    @cached_property
+    def project(self) -> Project:
+        seen = counted(Project.objects.seen_by(person(self.request)))
+        return get_object_or_404(seen, pk=self.kwargs["project_id"])
+
+    def get_initial(self) -> dict[str, Any]:
+        return {"name": self.project.name, "instructions": self.project.instructions}
+
+    def act(self, form: ProjectForm) -> HttpResponse:
+        projects.change(person(self.request), self.project.pk, **form.cleaned_data)
+        messages.success(self.request, _("Saved. It holds from the next question on."))
+        return redirect("memory:project", self.project.pk)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        user, project = person(self.request), self.project
+        is_owner = project.owner_id == user.pk
+        rows = loaded(documents_of(project))
+        page = Paginator(rows, DOCUMENTS_A_PAGE).get_page(self.request.GET.get("page"))
+        offered = Document.objects.of(user).exclude(projects=project).order_by("-created_at", "filename")
+        return super().get_context_data(**kwargs) | {
+            "project": project,
+            "is_owner": is_owner,
+            "members": _members(project),
+            "heirs": projects.heirs_of(project) if is_owner else (),
+            "page": page,
+            "rows": [row_of(document, reader=user) for document in page],
+            "offered": list(offered.only("filename")[:MOST_OFFERED]),
+            "most_offered": MOST_OFFERED,
+            "page_data": {
+                "project": {"id": str(project.pk), "name": project.name},
+                "limit_bytes": settings.CONFIG.document_max_bytes,
+            },
+        }
 
 
 def _members(project: Project) -> list[tuple[User, str]]:
@@ -123,12 +120,8 @@ def _verb(act: Callable[..., str]) -> Callable[..., HttpResponse]:
     @require_POST
     def view(request: HttpRequest, project_id: uuid.UUID, **which: uuid.UUID) -> HttpResponse:
         user = person(request)
-        try:
+        with RefusalsTold(request):
             messages.success(request, act(user, project_id, request, **which))
-        except NotThere:
-            raise Http404 from None
-        except Refused as refused:
-            messages.error(request, refused.message)
         is_still_there = Project.objects.seen_by(user).filter(pk=project_id).exists()
         return redirect("memory:project", project_id) if is_still_there else redirect("memory:projects")
 
@@ -191,17 +184,16 @@ class ProjectsOf(ForAdministrators):
         return render(request, "memory/projects_of.html", {"tab": "people", "owner": owner, "page": page})
 
     def post(self, request: HttpRequest, person_id: uuid.UUID) -> HttpResponse:
-        def verb() -> None:
+        with RefusalsTold(request):
             chosen = _chosen(request, "project"), _chosen(request, "member")
             projects.hand_over_for(person_id, *chosen, by=person(request))
-
-        self.tried(verb, _("Handed over."))
+            messages.success(request, _("Handed over."))
         return redirect("memory:projects-of", person_id)
 
 
 urlpatterns = [
-    path("projects/", all_projects, name="projects"),
-    path("projects/<uuid:project_id>/", one_project, name="project"),
+    path("projects/", Projects.as_view(), name="projects"),
+    path("projects/<uuid:project_id>/", OneProject.as_view(), name="project"),
     path("projects/<uuid:project_id>/delete/", _verb(_delete), name="delete-project"),
     path("projects/<uuid:project_id>/members/", _verb(_add_member), name="add-member"),
     path("projects/<uuid:project_id>/members/<uuid:member_id>/remove/", _verb(_remove_member), name="remove-member"),

@@ -163,7 +163,7 @@ def test_a_connector_is_added_switched_off_and_deleted(person: Any, visit: Any) 
     page.goto("/connectors/")
     page.get_by_label("Address").fill("http://127.0.0.1/inside")
     page.get_by_role("button", name="Add connector").click()
-    expect(page.locator(".form-error")).to_contain_text("private network")
+    expect(page.locator(".field .errorlist")).to_contain_text("private network")
     expect(page.get_by_label("Address")).to_have_value("http://127.0.0.1/inside")
     expect(page.get_by_label("What it is")).not_to_contain_text("Folder")
 

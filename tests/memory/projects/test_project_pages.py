@@ -172,6 +172,8 @@ def test_what_is_refused_is_told_and_what_was_typed_is_kept(alice: Any, plans: A
     assert too_long.status_code == 400
     assert "x" * 4_001 in too_long.content.decode()
     assert nameless.status_code == 400
+    assert "instructions" in too_long.context["form"].errors
+    assert "name" in nameless.context["form"].errors
     assert "Kept." in nameless.content.decode()
     assert "Nobody here has the e-mail address" in unknown.content.decode()
 
