@@ -246,11 +246,9 @@ class ScheduleForm(forms.Form):
             return None
         return ScheduleInput(question="?", on_approval=ApprovalRule.DENY, **self._times())
 
-    def refuse(self, faults: dict[str, list[str]]) -> None:
-        """What is wrong with a ScheduleInput stands at the field that it came from."""
-        for name, messages in faults.items():
-            field = self._field_of_approval(name) if name.startswith("preapproved") else _AT_FIELD.get(name, name)
-            self.add_error(field if field in self.fields else None, [ValidationError(one) for one in messages])
+    def field_of(self, place: str) -> str:
+        """Where a fault of this place of a ScheduleInput is shown."""
+        return self._field_of_approval(place) if place.startswith("preapproved") else _AT_FIELD.get(place, place)
 
     def _field_of_approval(self, place: str) -> str:
         """`preapproved.1.conditions` is of the second row that has a tool."""

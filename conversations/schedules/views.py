@@ -8,9 +8,11 @@ from typing import Any, Final
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.mixins import LoginRequiredMixin
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -25,7 +27,8 @@ from conversations.schedules.words import in_words
 from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import person
 from hyperagent.lib.database import db_now
-from hyperagent.lib.refusals import NotThere, Refused
+from hyperagent.lib.refusals import NotThere
+from hyperagent.lib.refused_forms import RefusableForm, RefusalsTold
 from memory.models import Document
 
 SCHEDULES_A_PAGE: Final = 50
@@ -44,18 +47,65 @@ def schedules(request: HttpRequest) -> HttpResponse:
     return render(request, "schedules/schedules.html", {"page": page, "rows": rows})
 
 
-@never_cache
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def new(request: HttpRequest) -> HttpResponse:
-    return _form(request, None)
+@method_decorator(never_cache, name="dispatch")
+class New(LoginRequiredMixin, RefusableForm):
+    """The form of a schedule, with the next times of what is picked so far."""
+
+    template_name = "schedules/form.html"
+    form_class = ScheduleForm
+    found: Schedule | None = None
+
+    def get_form_kwargs(self) -> dict[str, Any]:
+        # What it begins with, the form knows.
+        typed = {name: given for name, given in super().get_form_kwargs().items() if name != "initial"}
+        return typed | {"user": person(self.request), "schedule": self.found}
+
+    def field_of(self, form: ScheduleForm, name: str) -> str:
+        return form.field_of(name)
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if LOOK not in request.POST:
+            return super().post(request, *args, **kwargs)
+        # Faults of what is not typed yet would be in the way.
+        form = self.get_form()
+        again = ScheduleForm(user=person(request), schedule=self.found, initial=_typed(form))
+        return self.render_to_response(self.get_context_data(form=again, **_times(form)))
+
+    def act(self, form: ScheduleForm) -> HttpResponse:
+        made = actions.create(person(self.request), form.wish())
+        messages.success(self.request, _("The schedule is made."))
+        return redirect("schedule", made.pk)
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context = super().get_context_data(schedule=self.found, **kwargs)
+        return context if "coming" in context else context | self._coming(context["form"])
+
+    def _coming(self, form: ScheduleForm) -> dict[str, Any]:
+        if form.is_bound:
+            # A form of its own: this cleans it anew, which would drop the faults of the other.
+            return _times(self.get_form())
+        return self._at_first(form)
+
+    def _at_first(self, form: ScheduleForm) -> dict[str, Any]:
+        typed = {name: value for name, value in _typed(form).items() if value is not None}
+        return _times(ScheduleForm({**typed, "on_approval": "wait"}, user=form.user))
 
 
-@never_cache
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def change(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
-    return _form(request, _own(request, schedule_id))
+class Change(New):
+    found: Schedule
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.user.is_authenticated:
+            self.found = _own(request, kwargs["schedule_id"])
+        return super().dispatch(request, *args, **kwargs)
+
+    def act(self, form: ScheduleForm) -> HttpResponse:
+        actions.change(person(self.request), self.found.pk, form.wish())
+        messages.success(self.request, _("Saved."))
+        return redirect("schedule", self.found.pk)
+
+    def _at_first(self, form: ScheduleForm) -> dict[str, Any]:
+        return {"coming": reading.coming(self.found, now=db_now()), "zone": self.found.zone}
 
 
 @never_cache
@@ -92,49 +142,9 @@ def schedule(request: HttpRequest, schedule_id: uuid.UUID) -> HttpResponse:
     return render(request, "schedules/schedule.html", context)
 
 
-def _form(request: HttpRequest, found: Schedule | None) -> HttpResponse:
-    user = person(request)
-    form = ScheduleForm(request.POST if request.method == "POST" else None, user=user, schedule=found)
-    context: dict[str, Any] = {"schedule": found}
-    status = 200
-    if LOOK in request.POST:
-        # Faults of what is not typed yet would be in the way.
-        context |= _times(form)
-        form = ScheduleForm(user=user, schedule=found, initial=_typed(form))
-    elif request.method == "POST":
-        if form.is_valid() and (saved := _saved(user, form, found)) is not None:
-            messages.success(request, _("Saved.") if found else _("The schedule is made."))
-            return redirect("schedule", saved.pk)
-        # A form of its own: this cleans it anew, which would drop the faults of the other.
-        context |= _times(ScheduleForm(request.POST, user=user, schedule=found))
-        status = 400
-    else:
-        context |= _of_initial(form) if found is None else _as_it_is(found)
-    return render(request, "schedules/form.html", {**context, "form": form}, status=status)
-
-
-def _saved(user: User, form: ScheduleForm, found: Schedule | None) -> Schedule | None:
-    """None where it cannot be; the form says why."""
-    try:
-        wish = form.wish()
-        return actions.change(user, found.pk, wish) if found is not None else actions.create(user, wish)
-    except Refused as refused:
-        form.refuse(refused.fields or {"": [refused.message]})
-        return None
-
-
 def _typed(form: ScheduleForm) -> dict[str, Any]:
     """What stands in the form, to be shown again."""
     return {name: form[name].value() for name in form.fields}
-
-
-def _as_it_is(found: Schedule) -> dict[str, Any]:
-    return {"coming": reading.coming(found, now=db_now()), "zone": found.zone}
-
-
-def _of_initial(form: ScheduleForm) -> dict[str, Any]:
-    typed = {name: value for name, value in _typed(form).items() if value is not None}
-    return _times(ScheduleForm({**typed, "on_approval": "wait"}, user=form.user))
 
 
 def _times(form: ScheduleForm) -> dict[str, Any]:
@@ -162,15 +172,12 @@ def _done(request: HttpRequest, schedule_id: uuid.UUID, verb: str) -> HttpRespon
     if verb not in verbs:
         raise Http404
     act, said = verbs[verb]
-    try:
+    with RefusalsTold(request):
         act(person(request), schedule_id)
-    except NotThere:
-        raise Http404 from None
-    except Refused as refused:
-        messages.error(request, refused.message)
-        return redirect("schedule", schedule_id)
-    messages.success(request, said)
-    return redirect("schedules") if verb == "delete" or "list" in request.POST else redirect("schedule", schedule_id)
+        messages.success(request, said)
+        if verb == "delete" or "list" in request.POST:
+            return redirect("schedules")
+    return redirect("schedule", schedule_id)
 
 
 def _row(found: Schedule, last: ScheduledRun | None) -> dict[str, Any]:

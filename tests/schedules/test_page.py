@@ -56,8 +56,9 @@ def test_what_is_picked_is_made_and_stands_in_the_form_again(
     again = page.get(f"/schedules/{schedule.pk}/edit/").context["form"]
     due = schedule.next_due_at
     same = {name: again[name].value() for name in again.fields if again[name].value() is not None}
-    page.post(f"/schedules/{schedule.pk}/edit/", same)
+    saved = page.post(f"/schedules/{schedule.pk}/edit/", same)
 
+    assert saved.status_code == 302
     assert words in answer.content.decode()
     assert schedule.local(schedule.ends_at).isoformat() == "2036-01-31T23:59:59+01:00"  # type: ignore[arg-type]
     schedule.refresh_from_db()
