@@ -123,6 +123,12 @@ def progress_of(execution_id: uuid.UUID | str) -> Progress | None:
     return progress([execution_id]).get(str(execution_id))
 
 
+def goes_on_after(execution_id: uuid.UUID | str, seq: int) -> bool:
+    """Whether its log has more than up to this number."""
+    now = progress_of(execution_id)
+    return now is not None and now.last_seq > seq
+
+
 def progress(execution_ids: Iterable[uuid.UUID | str]) -> Mapping[str, Progress]:
     """One query."""
     rows = Execution.objects.filter(id__in=list(execution_ids)).values_list("id", log_end(), "status")

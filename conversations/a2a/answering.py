@@ -235,13 +235,16 @@ async def _news(
             return
         for one in telling.of(end) if end is not None else ():
             yield one
+        told = first.last_seq
         async for event in events:
             body = responses.event_of(event.body) if event is not None else None
+            told = event.seq if event is not None else told
             news: Sequence[StreamResponse | None] = telling.of(body) if body is not None else (None,)
             for piece in news:
                 yield piece
-            # Looked at again where nothing happens: the row may say so a moment later than the log.
-            if (body is None or waits(body)) and (asks := await in_thread(_asks_now)(user, execution)):
+            if body is not None and not waits(body):
+                continue
+            if asks := await in_thread(_asks_after)(user, execution, told):
                 if body is not None or not waits_too:
                     yield telling.waits(asks)
                 if not waits_too:
@@ -282,6 +285,13 @@ def _as_it_is(user: User, execution: Execution) -> _AsItIs:
 
 def _asks_now(user: User, execution: Execution) -> list[dict[str, Any]]:
     return _asks(user, [_again(user, execution)])[execution.id]
+
+
+def _asks_after(user: User, execution: Execution, told: int) -> list[dict[str, Any]]:
+    """Looked at wherever nothing happens: the row may say that the run waits a moment later than the log; or earlier,
+    and then what the log has after `told` comes first."""
+    asks = _asks_now(user, execution)
+    return [] if asks and reading.goes_on_after(execution.id, told) else asks
 
 
 def _again(user: User, execution: Execution) -> Execution:

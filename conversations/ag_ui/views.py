@@ -121,9 +121,10 @@ async def _events(
             yield "".join(map(encode, telling.of(body))).encode() if body is not None else KEEP_ALIVE
             if event is not None and event.is_last:
                 return
+            after = event.seq if event is not None else after
             if body is not None and not waits(body):
                 continue
-            if requests := await in_thread(_asked_of)(user, execution, is_said=body is not None):
+            if requests := await in_thread(_asked_of)(user, execution, told=after, is_said=body is not None):
                 yield "".join(map(encode, telling.waits(requests))).encode()
                 return
     if (end := await in_thread(end_of)(execution)) is not None:
@@ -137,10 +138,12 @@ def _farewell() -> bytes:
     return EventEncoder().encode(RunErrorEvent(message=outage.MESSAGE, code=outage.CODE)).encode()
 
 
-def _asked_of(user: User, execution: Execution, *, is_said: bool) -> list[dict[str, Any]]:
-    """What a run that waits asks people. `is_said`: that it waits; its row may say so a moment later."""
-    own = Execution.objects.of(user).filter(id=execution.id)
-    if not is_said and not own.filter(status=ExecutionStatus.AWAITING_USER).exists():
+def _asked_of(user: User, execution: Execution, *, told: int, is_said: bool) -> list[dict[str, Any]]:
+    """What a run that waits asks people. `is_said`: that it waits; its row may say so a moment later, or a moment
+    earlier: then what its log has after `told` comes first.
+    """
+    own = Execution.objects.of(user).filter(id=execution.id, status=ExecutionStatus.AWAITING_USER)
+    if not is_said and (not own.exists() or reading.goes_on_after(execution.id, told)):
         return []
     asked = HumanRequest.objects.read_by(user).pending().filter(execution_id=execution.id)
     return [request_shape(request) for request in asked]

@@ -28,8 +28,10 @@ from pydantic import TypeAdapter
 from agents.models import Execution
 from agents.tools.taint import own_words
 from conversations.ag_ui import responses
+from conversations.ag_ui.views import _asked_of
 from conversations.history import QUOTED
 from conversations.models import Conversation
+from hyperagent.lib.threads import in_thread
 from tests.faces.conftest import token_of
 from tests.faces.test_query import Program, post, program_of
 from tests.loop.driving import calls
@@ -120,6 +122,8 @@ async def test_a_front_end_asks_is_asked_answers_and_gets_the_answer(
     ended = first[-1]
     assert isinstance(ended, RunFinishedEvent)
     (interrupt,) = ended.outcome.interrupts  # type: ignore[union-attr]
+    execution = await Execution.objects.aget()
+    before_its_events = await in_thread(_asked_of)(alice, execution, told=1, is_said=False)
     answer = [
         ResumeEntry(interrupt_id=interrupt.id, status="resolved", payload={"decision": "answered", "choice": "blue"})
     ]
@@ -127,6 +131,7 @@ async def test_a_front_end_asks_is_asked_answers_and_gets_the_answer(
     foreign = await post(charlies, URL, body.model_dump(mode="json", by_alias=True))
     second = await run(api, "run-2", resume=answer)
 
+    assert before_its_events == []
     keeps_order(first)
     keeps_order(second)
     ended_as = {
