@@ -9,7 +9,7 @@ everybody's; whatever method is not named, nobody may.
     token     programs that show a token  staff   administrators          rights  whom Django's own permissions let in
     none      nobody
 
-    FORM: GET, POST and PUT (which Django's forms take for POST).  ANY: whatever the method, the answer is the same.
+    FORM: GET and POST.  ANY: whatever the method, the answer is the same.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
-_SHORT: Final = {"FORM": ("GET", "POST", "PUT"), "ANY": METHODS}
+_SHORT: Final = {"FORM": ("GET", "POST"), "ANY": METHODS}
 WHO: Final = {"everyone", "person", "token", "owner", "role", "reviewer", "auditor", "staff", "rights", "none"}
 
 ROUTES: Final = """

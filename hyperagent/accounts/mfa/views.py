@@ -41,7 +41,7 @@ class Guarded(LoginRequiredMixin):
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         user, method = request.user, (request.method or "").lower()
-        is_answered = method in ("get", "head", "post", "put") and hasattr(self, method)
+        is_answered = method in ("get", "head", "post") and hasattr(self, method)
         if is_answered and isinstance(user, User) and not _is_trusted(request, user):
             return _asked_first(request)
         return super().dispatch(request, *args, **kwargs)
