@@ -52,7 +52,7 @@ def test_an_address_that_shows_as_anothers_is_refused_wherever_accounts_are_made
     with pytest.raises(Refused):
         invitations.invite(bob, email)
 
-    assert answer.status_code == 200
+    assert answer.status_code == 400
     assert (User.objects.count(), Invitation.objects.count()) == (before, 0)
     assert arrival_of({"iss": "i", "sub": "s", "email": email, "email_verified": True}, SIGN_ON).email == ""
 
