@@ -73,6 +73,10 @@ UNSCOPED: Final = {
     ("hyperagent/notices/views.py", "get_object_or_404"): "of the rows that `visible_to` narrowed down",
     ("memory/api/documents.py", "Chunk"): "of a document that was found among those that the caller sees",
     ("memory/api/projects.py", "through"): "counts of what belongs to a project that is seen",
+    (
+        "memory/project_views.py",
+        "get_object_or_404",
+    ): "of rows that `seen_by` narrowed down; for administrators",
     ("memory/file_views.py", "Project"): "the name of a place whose rights were looked at",
 }
 # Answer programs without a scope: the door itself, what is the same for everybody, and who one is.
