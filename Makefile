@@ -16,12 +16,12 @@ install:
 install-dev:
 	@"$(PYTHON)" deploy/bootstrap.py --dev
 
-test: install-dev  ## Sets everything up, then runs every test that is not slow: a quarter of an hour on two cores
+test: install-dev  ## Sets everything up, then runs every test that is not slow
 	@sh deploy/install-apt.sh
 	@mkdir -p var
 	$(BIN)/pytest -n 4 --dist loadgroup --record-to=var/tests.json $(ARGS)
 
-test-all:  ## Every test, the slow ones as well: an hour on two cores
+test-all:  ## Every test, the slow ones as well: several times as long
 	@$(MAKE) test ARGS="--slow $(ARGS)"
 
 lint: lint-format lint-rules lint-types lint-imports lint-migrations  ## Format, lint, types, import contracts, migrations
