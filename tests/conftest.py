@@ -1,8 +1,13 @@
 """What every test has: real servers, a cast of three, and a network that ends at this machine."""
 
+import contextlib
+import gc
+import importlib
 import json
 import os
 import socket
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -28,6 +33,7 @@ FIRST_FAILURES, FAILURE_CHARS = 3, 1500
 _outcomes: dict[str, dict[str, str]] = {}
 _failures: list[str] = []
 _running = pytest.StashKey[services.Services]()
+_migrating = pytest.StashKey["subprocess.Popen[bytes]"]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -46,7 +52,28 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
         config.stash[_running] = services.Services()
         os.environ.update(services.environment(config.stash[_running]))
+        if config.getoption("numprocesses", None):
+            # While they look for their tests, which all wait for it.
+            config.stash[_migrating] = subprocess.Popen([sys.executable, "-m", "tests.migrated"], cwd=config.rootpath)
     django.setup()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """In a fresh clone each process of xdist compiles a part of the tests, and finds the others' parts compiled."""
+    config = session.config
+    if hasattr(config, "workerinput") and config.args == config.getini("testpaths"):
+        number, count = int(config.workerinput["workerid"].removeprefix("gw")), config.workerinput["workercount"]
+        files = sorted((config.rootpath / "tests").rglob("test_*.py"))
+        for path in files[number::count]:
+            with contextlib.suppress(Exception, pytest.skip.Exception):  # told when it is collected
+                importlib.import_module(".".join(path.relative_to(config.rootpath).with_suffix("").parts))
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests stay: Python need not look through them for garbage again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -113,6 +140,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
+    if migrating := config.stash.get(_migrating, None):
+        migrating.wait()
     started = config.stash.get(_running, None)
     if started is not None:
         started.stop()

@@ -116,3 +116,7 @@ def _run_sql(*statements: str) -> None:
     with psycopg.connect(_url_of("postgres"), autocommit=True) as connection:
         for statement in statements:
             connection.execute(statement)
+
+
+if __name__ == "__main__":
+    ensure()

@@ -37,6 +37,7 @@ HIDING = "Bob\u202e \u200b\u2060ecilA\x07"
 SIGN_ON = SignOn(issuer="https://login.example", client_id="x", client_secret="y", name="Acme")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("email", LIKE_ALICES)
 def test_an_address_that_shows_as_anothers_is_refused_wherever_accounts_are_made(
     alice: Any, bob: Any, page: Client, email: str
@@ -57,6 +58,7 @@ def test_an_address_that_shows_as_anothers_is_refused_wherever_accounts_are_made
     assert arrival_of({"iss": "i", "sub": "s", "email": email, "email_verified": True}, SIGN_ON).email == ""
 
 
+@pytest.mark.slow
 def test_the_administration_makes_and_writes_no_such_address(alice: Any, root: User, roots_page: Client) -> None:
     email = "root@example.org\u2060"
     made = {"email": email, "password1": PASSWORD, "password2": PASSWORD, "usable_password": "true"}

@@ -50,6 +50,7 @@ def test_admin_has_no_login_of_its_own(root: User, page: Client, method: str) ->
     assert "sessionid" not in page.cookies
 
 
+@pytest.mark.slow
 def test_root_comes_to_admin_through_the_one_login(root: User, page: Client) -> None:
     asked = page.get("/admin/", follow=True)
     login, _ = asked.redirect_chain[-1]
@@ -70,6 +71,7 @@ def test_admin_has_no_password_form_of_its_own(roots_page: Client) -> None:
     assert roots_page.get("/admin/password_change/")["Location"] == "/accounts/password/change/"
 
 
+@pytest.mark.slow
 def test_people_can_be_searched_and_opened_without_any_secret(alice: Any, roots_page: Client) -> None:
     listed = roots_page.get(PEOPLE, {"q": "alice"}).content.decode()
     opened = roots_page.get(f"{PEOPLE}{alice.pk}/change/").content.decode()
@@ -95,6 +97,7 @@ def test_an_address_in_another_case_is_refused_in_words(alice: Any, roots_page: 
     assert "cannot be registered" in answer.content.decode()
 
 
+@pytest.mark.slow
 def test_deactivating_a_person_in_admin_revokes_their_tokens(alice: Any, roots_page: Client) -> None:
     actions.make_token(alice)
 
@@ -143,6 +146,7 @@ def test_whoever_edits_people_cannot_touch_a_superuser(root: User, bobs_page: Cl
     assert root.check_password(PASSWORD)
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T25")
 def test_the_tokens_of_a_person_end_with_a_password_that_an_administrator_sets(
     alice: Any, bob: Any, roots_page: Client
@@ -187,6 +191,7 @@ def test_counted_tries_can_be_read_and_not_changed(roots_page: Client) -> None:
     assert LoginAttempt.objects.filter(pk=row.pk).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["user", "apitoken", "loginattempt"])
 def test_a_list_costs_the_same_for_one_row_and_for_many(
     roots_page: Client, django_assert_max_num_queries: Any, model: str
@@ -247,6 +252,7 @@ def test_a_group_that_is_renamed_in_admin_still_decides_what_waits_for_it(alice:
     assert asked.approver_name == "Law"
 
 
+@pytest.mark.slow
 def test_the_groups_that_are_roles_are_neither_renamed_nor_deleted_in_admin(
     alice: Any, root: User, roots_page: Client
 ) -> None:
@@ -263,6 +269,7 @@ def test_the_groups_that_are_roles_are_neither_renamed_nor_deleted_in_admin(
     assert alice.roles() == [Role.USER, Role.AUDITOR]
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T25")
 def test_an_older_page_of_a_person_brings_nothing_back(alice: Any, roots_page: Client, root: User) -> None:
     people.set_roles(root, alice.pk, [Role.ADMINISTRATOR])
@@ -279,6 +286,7 @@ def test_an_older_page_of_a_person_brings_nothing_back(alice: Any, roots_page: C
     assert 'name="initial-is_active"' in page
 
 
+@pytest.mark.slow
 def test_the_role_of_an_administrator_opens_what_it_needs_and_no_way_into_other_accounts(alice: Any, bob: Any) -> None:
     page = Client()
     page.force_login(bob)

@@ -87,6 +87,7 @@ def test_a_wrong_password_and_an_unknown_account_are_one_answer(alice: Any, api:
     assert CountingHasher.work - before == 1
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T26")
 @pytest.mark.parametrize("email", ["alice@example.org", "nobody@example.org"])
 def test_too_many_tries_are_refused_with_the_time_to_wait(alice: Any, api: Any, email: str) -> None:
@@ -100,6 +101,7 @@ def test_too_many_tries_are_refused_with_the_time_to_wait(alice: Any, api: Any, 
     assert error(answer)["message"].startswith("Too many tries. Wait ")
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T26")
 def test_the_page_and_the_endpoint_are_one_door(alice: Any, api: Any, page: Client) -> None:
     for _ in range(3):
@@ -265,6 +267,7 @@ def test_alice_lists_her_tokens_and_none_of_charlies(alice: Any, charlie: Any, a
     assert token["id"] == str(api.token.pk)
 
 
+@pytest.mark.slow
 def test_the_list_costs_the_same_for_one_token_and_for_many(
     alice: Any, api: Any, django_assert_num_queries: Any
 ) -> None:

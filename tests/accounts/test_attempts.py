@@ -32,6 +32,7 @@ def knock(email: str, *, address: str = "192.0.2.1", door: Door = Door.LOGIN) ->
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T26")
 def test_of_forty_tries_at_the_same_instant_only_the_free_ones_get_through(
     together: Callable[..., list[bool]],
@@ -41,6 +42,7 @@ def test_of_forty_tries_at_the_same_instant_only_the_free_ones_get_through(
     assert sum(let_through) == FREE_FOR_AN_ACCOUNT
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T26")
 def test_tries_that_share_an_account_or_an_address_never_stand_in_each_others_way_for_ever(
     together: Callable[..., list[bool]],
@@ -57,6 +59,7 @@ def test_tries_that_share_an_account_or_an_address_never_stand_in_each_others_wa
     assert LoginAttempt.objects.count() == 3 + 2
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T26")
 @pytest.mark.django_db
 def test_a_thousand_names_from_one_address_are_held_up_by_the_address() -> None:
@@ -65,6 +68,7 @@ def test_a_thousand_names_from_one_address_are_held_up_by_the_address() -> None:
     assert sum(let_through) == FREE_FOR_AN_ADDRESS
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T26")
 @pytest.mark.django_db
 def test_a_hundred_addresses_that_try_one_account_are_held_up_by_the_account() -> None:

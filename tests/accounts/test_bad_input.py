@@ -9,6 +9,7 @@ FORM = "application/x-www-form-urlencoded"
 PAGES = ["/accounts/login/", "/accounts/register/", "/accounts/password/reset/"]
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T34")
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize(
@@ -52,6 +53,7 @@ def test_pages_of_ones_own_ask_for_a_login(db: None, page: Client, path: str) ->
         assert answer["Location"] == f"/accounts/login/?next={path}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [*PAGES, "/settings/profile/", "/settings/security/", "/settings/tokens/"])
 def test_no_page_of_accounts_is_kept_by_a_cache_or_needs_an_inline_script(alice: Any, page: Client, path: str) -> None:
     if path not in PAGES:
@@ -75,6 +77,7 @@ def test_the_profile_saves_a_name_and_nothing_else(alice: Any, alices_page: Clie
     assert (alice.display_name, alice.email, alice.is_staff) == ("Alice B.", "alice@example.org", False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["x" * 121, "a\x00b"])
 def test_a_name_that_cannot_be_stored_is_refused(alice: Any, alices_page: Client, name: str) -> None:
     answer = alices_page.post("/settings/profile/", {"display_name": name})

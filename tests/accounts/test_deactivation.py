@@ -64,6 +64,7 @@ def schedule_of(user: User) -> Any:
     return schedules.create(user, wish)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("F22", "B21")
 @pytest.mark.parametrize("door", [by_page, by_api, by_checkbox, by_action, by_command])
 def test_by_whatever_door_somebody_is_deactivated_all_that_is_theirs_stops(
@@ -143,6 +144,7 @@ def test_activation_brings_back_the_way_in_and_nothing_that_was_stopped(
     assert AuditEvent.objects.filter(kind="user.activated", actor_id=root.pk).exists()
 
 
+@pytest.mark.slow
 def test_the_admin_page_keeps_the_last_administrator_and_oneself(root: User, bob: Any) -> None:
     page = Client()
     page.force_login(root)

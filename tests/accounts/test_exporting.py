@@ -49,6 +49,7 @@ async def _read(answer: Any) -> bytes:
     return b"".join([piece async for piece in answer])
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S148")
 @pytest.mark.threat("T04")
 def test_alices_file_has_all_that_is_hers_and_only_alice_opens_it(
@@ -140,6 +141,7 @@ def test_the_link_ends_after_seven_days_and_the_file_with_it(alice: Any, alices_
     assert default_storage.listdir(f"{exporting.FOLDER}/{alice.pk}")[1] == []
 
 
+@pytest.mark.slow
 def test_an_export_whose_file_cannot_be_removed_holds_up_nothing_else(alice: Any, bob: Any, charlie: Any) -> None:
     before, ending, after = (made_for(user) for user in (alice, bob, charlie))
     erased = User.objects.create_user("dora@example.org", None)
@@ -173,6 +175,7 @@ def test_a_job_that_was_killed_is_taken_up_again_and_one_that_always_dies_is_giv
     assert "could not be finished" in export.problem
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_more_than_one_job_has_time_for_comes_in_several_files_which_have_all_of_it(
     alice: Any, charlie: Any, alices_page: Client

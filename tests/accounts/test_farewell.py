@@ -97,6 +97,7 @@ def test_what_alice_said_to_requests_of_others_is_gone_from_their_history(alice:
     assert SECRET in asked.answer["text"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_who_came_by_an_invitation_is_not_named_by_it_either(
     charlie: Any, django_capture_on_commit_callbacks: Any
@@ -117,6 +118,7 @@ def test_who_came_by_an_invitation_is_not_named_by_it_either(
     assert set(named.values()) == {"", closing.pseudonym(zora.pk)}
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_at_any_lot_leaves_nothing_undone(alice: Any, charlie: Any, monkeypatch: Any) -> None:
     keep_something_of(alice, charlie)
     closing.close(alice, by=alice)
@@ -135,6 +137,7 @@ def test_a_worker_that_is_killed_at_any_lot_leaves_nothing_undone(alice: Any, ch
     assert tables_with(SECRET) == {}
 
 
+@pytest.mark.slow
 def test_from_the_yes_on_nothing_of_alice_opens_a_door_or_goes_on(
     alice: Any, charlie: Any, alices_page: Client, page: Client
 ) -> None:
@@ -192,6 +195,7 @@ def test_the_last_administrator_stays_and_nobody_deletes_others(
     assert not User.objects.get(pk=bob.pk).is_active
 
 
+@pytest.mark.slow
 @pytest.mark.spec("F22")
 def test_an_administrator_deletes_alice_with_her_documents_the_same_way(
     alice: Any, bob: Any, charlie: Any, page: Client

@@ -67,6 +67,7 @@ def test_without_javascript_alice_makes_a_token_and_changes_her_password(alice: 
     assert page.locator(f"#{refused.get_attribute('aria-describedby')}").inner_text() == "This is not your password."
 
 
+@pytest.mark.slow
 def test_a_refused_registration_leads_to_what_is_wrong_and_one_that_is_not_keeps_the_zone_of_the_browser(
     db: None, open_page: Any
 ) -> None:
@@ -158,6 +159,7 @@ def test_alice_gets_around_by_keyboard_chooses_dark_takes_her_data_and_leaves(
     assert not User.objects.get(pk=alice.pk).is_active
 
 
+@pytest.mark.slow
 def test_on_a_phone_the_bar_and_its_menu_lead_everywhere_without_javascript(alice: Any, open_page: Any) -> None:
     page = open_page(viewport={"width": 390, "height": 844}, java_script_enabled=False)
     sign_in(page, alice.email)

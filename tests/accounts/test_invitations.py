@@ -46,6 +46,7 @@ def opened(path: str) -> Client:
     return browser
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_an_invited_person_comes_in_once_with_what_was_promised_though_registration_is_closed(
     bob: Any, bobs_page: Client, settings: Any
@@ -80,6 +81,7 @@ def test_an_invited_person_comes_in_once_with_what_was_promised_though_registrat
     assert sorted(kinds.values_list("kind", flat=True)) == ["invitation.accepted", "user.created", "user.invited"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_links_that_are_over_or_made_up_are_told_apart_by_nothing(bob: Any, page: Client) -> None:
     made = {name: invitations.invite(bob, f"{name}@example.org") for name in ("used", "revoked", "ended", "sent", "x")}
@@ -100,6 +102,7 @@ def test_links_that_are_over_or_made_up_are_told_apart_by_nothing(bob: Any, page
     assert opened(path_of(made["sent"])).get(HERE).status_code == 200
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_a_link_tells_nothing_of_accounts_and_is_for_one_address_only(alice: Any, charlie: Any, bob: Any) -> None:
     with pytest.raises(Conflict):
@@ -147,6 +150,7 @@ def deleted_by_themselves(root: User, bob: User) -> None:
     closing.close(bob, by=bob)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ended", [deactivated, no_administrator_any_more, unticked_in_the_admin, deleted_by_themselves]
 )

@@ -59,6 +59,7 @@ WRITES: dict[str, Callable[[Any], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", WRITES)
 def test_a_mail_server_that_says_later_once_is_asked_again(alice: Any, sink: Sink, what: str) -> None:
     sink.says = GREY
@@ -92,6 +93,7 @@ def test_an_invitation_says_when_it_was_mailed_and_until_then_why_it_was_not(bob
     assert "Greylisted" not in page.get("/people/invitations/").content.decode()
 
 
+@pytest.mark.slow
 def test_an_invitation_that_could_not_be_mailed_says_so_and_has_its_link(bob: Any, sink: Sink) -> None:
     page = Client()
     page.force_login(bob)

@@ -64,6 +64,7 @@ def test_giving_back_to_an_empty_counter_leaves_it_empty() -> None:
     assert give_back(Counter(), LIMIT) == Counter()
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T26")
 @given(
     st.sampled_from(sorted(LIMITS)),
@@ -87,6 +88,7 @@ def test_whatever_the_rhythm_no_more_gets_through_than_the_limit_allows(
     assert admitted <= limit.free + elapsed_s / limit.forget_one_s + elapsed_s / limit.first_wait_s + 1
 
 
+@pytest.mark.slow
 @given(st.sampled_from(sorted(LIMITS)), st.integers(min_value=1, max_value=100))
 def test_after_the_longest_memory_every_counter_is_as_new(key: tuple[Door, SubjectKind], tries: int) -> None:
     counter, now = after(tries, limit=LIMITS[key])

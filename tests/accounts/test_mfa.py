@@ -59,6 +59,7 @@ def test_a_code_counts_in_its_half_minute_and_those_beside_it_and_never_before_o
     assert factors.step_of(SECRET, "١٢٣٤٥٦", after=-1, now_s=now) is None
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_alice_sets_up_an_app_on_the_page_and_is_asked_for_its_code_from_then_on(
     page: Client, alice: User, django_capture_on_commit_callbacks: Any
@@ -128,6 +129,7 @@ def test_a_code_is_taken_once_of_many_that_come_at_once(alice: User, together: A
     assert together(use, times=4).count(True) == 1
 
 
+@pytest.mark.slow
 def test_a_recovery_code_opens_once_and_new_ones_end_the_former(page: Client, alice: User) -> None:
     _, codes = with_app(alice)
     sign_in(page, alice)
@@ -144,6 +146,7 @@ def test_a_recovery_code_opens_once_and_new_ones_end_the_former(page: Client, al
     assert factors.recovery_codes_left(alice) == 10
 
 
+@pytest.mark.slow
 def test_codes_are_not_guessed_and_nobody_is_half_in_for_ever(page: Client, alice: User) -> None:
     secret, _ = with_app(alice)
     sign_in(page, alice)
@@ -172,6 +175,7 @@ def test_whoever_goes_back_to_sign_in_as_somebody_else_begins_anew(page: Client,
     assert page.get("/accounts/login/second/")["Location"] == "/accounts/login/"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_the_password_alone_gets_no_token_where_there_is_a_second_factor(api: Any, alice: User) -> None:
     secret, codes = with_app(alice)
@@ -191,6 +195,7 @@ def test_the_password_alone_gets_no_token_where_there_is_a_second_factor(api: An
     assert 429 in [answer(otp="111111")[0] for _ in range(7)]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 @pytest.mark.parametrize("required", [RequiredFor.EVERYBODY, RequiredFor.ADMINISTRATORS])
 def test_whoever_needs_a_second_factor_is_led_to_it_before_anything_else(
@@ -220,6 +225,7 @@ def test_whoever_needs_a_second_factor_is_led_to_it_before_anything_else(
     assert is_in(page)
 
 
+@pytest.mark.slow
 def test_a_session_from_before_shows_the_factor_that_it_has_and_others_are_not_asked(
     page: Client, alice: User, charlie: User, settings: Any
 ) -> None:
@@ -281,6 +287,7 @@ def test_an_administrator_removes_what_somebody_has_lost_and_it_is_audited(page:
     assert (event.actor_id, event.target_id) == (boss.pk, str(alice.pk))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sent",
     ["", "null", "[]", "{}", '{"id": 1}', '{"response": {"userHandle": "AAAA"}}', '{"id": "AA", "rawId": "AA",'
@@ -295,6 +302,7 @@ def test_what_is_no_passkey_opens_nothing_and_breaks_nothing(page: Client, alice
     assert not is_in(page)
 
 
+@pytest.mark.slow
 def test_a_few_wrong_passkeys_do_not_shut_the_door_for_all_who_come_from_one_address(page: Client) -> None:
     """A whole office may: whose passkey it is, is known only once it is right."""
 

@@ -140,6 +140,7 @@ def test_a_password_is_not_changed_without_the_old_one(alice: Any, alices_page: 
     assert alice.check_password(PASSWORD)
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T26")
 def test_whoever_found_an_open_session_cannot_guess_the_password_there(alices_page: Client) -> None:
     statuses = [alices_page.post(CHANGE, change(old=f"guess {number}")).status_code for number in range(20)]
@@ -246,6 +247,7 @@ def test_a_deactivated_person_gets_no_mail_and_no_form(alice: Any, page: Client)
     assert "does not work any more" in page.get(link).content.decode()
 
 
+@pytest.mark.slow
 def test_a_reset_lifts_the_limit_that_a_stranger_brought_on_the_account(alice: Any, page: Client) -> None:
     for _ in range(6):
         page.post("/accounts/login/", {"email": alice.email, "password": "wrong"})
@@ -275,6 +277,7 @@ def test_a_weak_password_ends_no_reset(alice: Any, page: Client) -> None:
     assert alice.check_password(PASSWORD)
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T26")
 @pytest.mark.parametrize(
     "guessable", ["qwertyuiop", "Password2026!!", "HyperAgent1234", "acme-12345678", "dragondragon", "testserver!!!"]

@@ -123,6 +123,7 @@ def test_the_last_administrator_stays_one_and_nobody_deactivates_themselves(
     assert User.objects.filter(is_staff=True, is_active=True).get() == root
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_programs_read_people_and_change_them(alice: Any, bob: Any, charlie: Any, api: Any) -> None:
     program = with_token(api, bob, "admin")
@@ -185,6 +186,7 @@ def test_whoever_lost_the_right_while_they_asked_does_nothing_by_it(alice: Any, 
     assert User.objects.filter(pk__in=(alice.pk, bob.pk), deleted_at=None).count() == 2
 
 
+@pytest.mark.slow
 def test_groups_are_made_renamed_filled_and_deleted(alice: Any, bob: Any, bobs_page: Client) -> None:
     bobs_page.post("/people/groups/", {"name": "Legal"})
     group = Group.objects.get(name="Legal")
@@ -326,6 +328,7 @@ def test_a_page_that_was_shown_a_while_ago_changes_only_what_was_ticked_on_it(
     assert list(alice.groups.exclude(name="reviewer")) == [sales]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_all_rights_are_given_and_taken_by_who_has_them_and_the_last_with_them_stays(
     alice: Any, bob: Any, bobs_page: Client

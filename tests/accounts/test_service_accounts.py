@@ -52,6 +52,7 @@ def asked(user: User, **approvers: Any) -> Request:
     return Request.objects.get(pk=agent.pk)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_a_program_acts_by_its_tokens_and_by_nothing_else(
     alice: Any, bob: Any, api: Any, page: Client, django_capture_on_commit_callbacks: Any
@@ -155,6 +156,7 @@ def test_a_socket_of_a_program_that_may_read_no_longer_is_closed(alice: Any, bob
     assert handshake.still_let_in([caller]) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_a_token_is_shown_once_and_replaced_with_a_grace(alice: Any, bob: Any, page: Client) -> None:
     page.force_login(bob)
@@ -191,6 +193,7 @@ def test_a_token_is_shown_once_and_replaced_with_a_grace(alice: Any, bob: Any, p
     assert page.post(address, {"verb": "rotate", "token": str(old.pk), "grace": "5"}).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_token_that_still_works_is_shown_however_many_came_after_it(bob: Any, page: Client) -> None:
     page.force_login(bob)
     program = service_accounts.make(bob, a_wish(bob))

@@ -39,6 +39,7 @@ def kept_until(page: Client) -> datetime:
     return Session.objects.get(pk=page.cookies["sessionid"].value).expire_date
 
 
+@pytest.mark.slow
 def test_a_session_that_nobody_uses_ends(alice: Any) -> None:
     start = timezone.now()
     with time_machine.travel(start, tick=False) as clock:

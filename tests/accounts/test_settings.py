@@ -119,6 +119,7 @@ def test_the_theme_stands_in_every_page_from_then_on(alice: Any, alices_page: Cl
     assert b"Select a valid choice" in refused.content
 
 
+@pytest.mark.slow
 def test_the_language_goes_with_alice_into_every_browser(alice: Any, alices_page: Client) -> None:
     answer = alices_page.post("/settings/language/", {"language": "de"})
     elsewhere = signed_in(alice.email)
@@ -147,6 +148,7 @@ def test_whoever_chose_no_language_gets_mails_in_that_of_their_pages(alice: Any)
     assert read == "Ihr HyperAgent-Passwort zurücksetzen"
 
 
+@pytest.mark.slow
 def test_alice_sees_where_she_is_signed_in_and_ends_one_and_all_others(alice: Any, charlie: Any) -> None:
     here, phone, edge = signed_in(alice.email), signed_in(alice.email, CHROME_ON_ANDROID), signed_in(alice.email, EDGE)
     unnoted, charlies = Client(), signed_in(charlie.email)

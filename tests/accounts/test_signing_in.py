@@ -208,6 +208,7 @@ def test_an_address_that_has_an_account_cannot_be_registered_again_in_another_ca
     assert not is_signed_in(page)
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T26")
 def test_registration_cannot_be_used_to_ask_for_many_addresses(alice: Any, page: Client) -> None:
     statuses = {page.post(REGISTER, registration("alice@example.org")).status_code for _ in range(10)}

@@ -65,6 +65,7 @@ def claims(**values: Any) -> dict[str, Any]:
     return {"id_token": values, "userinfo": values}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("told", "kept"), [("Asia/Tokyo", "Asia/Tokyo"), ("Mars/Olympus", ""), ("", "")], ids=["known", "unknown", "none"]
 )
@@ -78,6 +79,7 @@ def test_a_new_account_lives_by_the_clock_of_the_browser_that_made_it(
     assert User.objects.get().time_zone == kept
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_a_stranger_with_a_verified_address_gets_an_account_and_comes_back_to_it(
     provider: Provider, page: Client
@@ -96,6 +98,7 @@ def test_a_stranger_with_a_verified_address_gets_an_account_and_comes_back_to_it
     assert {"user.created", "sso.linked", "sign_in.succeeded"} <= kinds
 
 
+@pytest.mark.slow
 def test_whoever_was_invited_and_comes_by_the_provider_is_told_that_they_are_in(
     provider: Provider, page: Client, bob: User
 ) -> None:
@@ -124,6 +127,7 @@ def test_an_address_that_the_provider_has_not_verified_takes_over_no_account_and
     assert User.objects.count() == 1
 
 
+@pytest.mark.slow
 def test_where_anybody_may_register_a_verified_address_opens_no_account_that_a_stranger_may_have_made(
     provider: Provider, page: Client, alice: User, settings: Any
 ) -> None:
@@ -141,6 +145,7 @@ def test_where_anybody_may_register_a_verified_address_opens_no_account_that_a_s
     assert not alice.has_usable_password()
 
 
+@pytest.mark.slow
 def test_an_account_is_linked_in_the_settings_and_unlinked_again(
     provider: Provider, alices_page: Client, alice: User, settings: Any
 ) -> None:
@@ -197,6 +202,7 @@ def test_a_passkey_that_is_the_only_way_in_is_not_removed(alice: User, way: str)
     assert Authenticator.objects.filter(pk=passkey.pk).exists() is (way == "nothing")
 
 
+@pytest.mark.slow
 def test_what_is_linked_to_one_account_is_not_linked_to_another(
     provider: Provider, page: Client, charlies_page: Client, charlie: User
 ) -> None:
@@ -210,6 +216,7 @@ def test_what_is_linked_to_one_account_is_not_linked_to_another(
     assert not charlie.identities.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_roles_come_and_go_with_the_claim_and_what_an_administrator_gave_stays(
     provider: Provider, page: Client, settings: Any
@@ -240,6 +247,7 @@ def test_roles_come_and_go_with_the_claim_and_what_an_administrator_gave_stays(
     assert changes.count() == 4
 
 
+@pytest.mark.slow
 def test_the_last_administrator_stays_one_whatever_the_claim_says(
     provider: Provider, page: Client, settings: Any
 ) -> None:
@@ -343,6 +351,7 @@ def test_nor_does_it_open_the_account_that_there_is_of_that_address(
     assert not SignIn.objects.exists()
 
 
+@pytest.mark.slow
 def test_a_way_back_is_gone_once_and_by_the_browser_that_went_there(provider: Provider, page: Client) -> None:
     back = provider.there(page)
     another = Client().get(back, follow=True)
@@ -383,6 +392,7 @@ def test_what_comes_back_in_place_of_a_code_is_a_sentence(
     assert "<script>" not in shown.partition("<main")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "target", ["//evil.example", "https://evil.example/", "javascript:alert(1)", "\\\\evil.example"]
 )
@@ -392,6 +402,7 @@ def test_nobody_is_sent_elsewhere_after_the_sign_in(provider: Provider, page: Cl
     assert answer["Location"] == "/"
 
 
+@pytest.mark.slow
 def test_who_may_not_come_in_is_told_why(provider: Provider, page: Client, settings: Any) -> None:
     settings.SIGN_ON = provider.sign_on(creates_users=False)
     no_account = said(provider.walk(page))
@@ -478,6 +489,7 @@ def test_where_single_sign_on_is_required_passwords_open_for_administrators_only
     assert let_in.status_code == 302
 
 
+@pytest.mark.slow
 def test_who_has_no_password_leaves_for_good_after_showing_anew_who_they_are(provider: Provider, page: Client) -> None:
     provider.walk(page)
     typed = {"typed": "alice@example.org"}
@@ -499,6 +511,7 @@ def test_who_has_no_password_leaves_for_good_after_showing_anew_who_they_are(pro
     assert not ProviderIdentity.objects.filter(user__is_active=True).exists()
 
 
+@pytest.mark.slow
 def test_a_second_factor_here_is_asked_for_unless_the_provider_asked_for_one(
     provider: Provider, page: Client, settings: Any
 ) -> None:
@@ -515,6 +528,7 @@ def test_a_second_factor_here_is_asked_for_unless_the_provider_asked_for_one(
     assert (nobody_yet, who(page)) == ("", user.email)
 
 
+@pytest.mark.slow
 def test_the_providers_word_alone_confirms_nobody_who_has_a_second_factor_here(
     provider: Provider, page: Client
 ) -> None:

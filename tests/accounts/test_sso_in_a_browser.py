@@ -58,6 +58,7 @@ def sign_out(page: Page) -> None:
     page.get_by_role("heading", name="Sign in").wait_for()
 
 
+@pytest.mark.slow
 def test_the_way_to_the_provider_says_which_zone_the_browser_is_in(
     browser: Browser, live_server: Any, settings: Any
 ) -> None:

@@ -282,6 +282,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S201")
 async def test_a_websocket_reaches_the_server_in_its_box_and_ends_with_it(
     working: Callable[..., Any], tmp_path: Path

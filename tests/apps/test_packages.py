@@ -110,6 +110,7 @@ async def test_the_files_of_each_starter_lie_in_the_box_where_its_table_says(
             assert f"{APP}/page.js" not in {file.path for file in await box.files(APP)}
 
 
+@pytest.mark.slow
 @needs_walls
 @pytest.mark.django_db(transaction=True)
 async def test_an_app_is_shown_once_it_answers_not_once_it_listens(working: Callable[..., Any], tmp_path: Path) -> None:

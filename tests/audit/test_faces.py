@@ -30,6 +30,7 @@ def numbers(answer: Any) -> list[int]:
     return [row["number"] for row in answer.json()["results"]]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 @pytest.mark.threat("T06")
 def test_administrators_and_auditors_read_the_log_and_nobody_else(
@@ -213,6 +214,7 @@ def test_its_form_is_taken_as_format_too(bob: Any, api_of: Callable[..., Any]) -
     assert (refused.status_code, set(refused.json()["error"]["fields"])) == (400, {"form"})
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_the_page_finds_by_whatever_an_auditor_has_in_hand_and_asks_few_queries(
     alice: Any,

@@ -86,6 +86,7 @@ def test_coming_and_going_is_told_with_where_it_came_from_and_not_with_what_was_
     assert not [row for row in rows if "hunter2" in str(vars(row)) or "my-password" in str(vars(row))]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_tokens_webhooks_exports_shares_and_connections_are_told(
     alice: Any, bob: Any, charlie: Any, log: Log, client_of: Callable[..., Any], api_of: Callable[..., Any]
@@ -147,6 +148,7 @@ def test_whose_usage_somebody_took_with_them_is_told(
     assert [row.details.get("user") for row in reading.after(0)[-2:]] == [str(alice.pk), None]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 def test_decisions_rules_switches_and_policies_are_told_by_whatever_face(
     alice: Any, bob: Any, admin_user: Any, log: Log, client_of: Callable[..., Any], api_of: Callable[..., Any]
@@ -195,6 +197,7 @@ def test_decisions_rules_switches_and_policies_are_told_by_whatever_face(
     assert not [row for row in rows if WORD in str(vars(row))]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 @pytest.mark.threat("T06")
 def test_a_look_at_what_others_said_is_one_event_and_names_no_word_of_it(
@@ -212,6 +215,7 @@ def test_a_look_at_what_others_said_is_one_event_and_names_no_word_of_it(
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21")
 @pytest.mark.spec("S148")
 def test_an_account_that_ends_leaves_what_it_did_and_no_name(

@@ -100,6 +100,7 @@ def test_frames_share_the_commits_of_their_tick() -> None:
     assert crowded.tokens / crowded.commits > 100
 
 
+@pytest.mark.slow
 def test_of_very_many_streams_each_beat_has_a_part() -> None:
     seen = simulate(WIDE, COSTS, Load(streams=100), seconds=10)
 
@@ -175,6 +176,7 @@ def test_costs_are_found_again_in_what_they_gave(measured: Measured) -> None:
     assert (found.runner_start + found.runner_rest, found.web_ask + found.web_rest) == pytest.approx((8_000, 8_000))
 
 
+@pytest.mark.slow
 def test_what_was_not_fitted_is_foreseen(measured: Measured) -> None:
     rows = simulation.compare(measured, fit(measured), seconds=8)
 

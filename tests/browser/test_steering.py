@@ -86,6 +86,7 @@ async def a_browser(folder: Path, *flags: str, page: str = PAGE) -> AsyncIterato
         await process.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S196")
 async def test_a_browser_that_cannot_be_steered_cuts_off_nobody_who_is_about_to_steer_another(tmp_path: Path) -> None:
     boxes: Any = Boxes()
@@ -138,6 +139,7 @@ async def a_proxy(answers: dict[str, str]) -> AsyncIterator[int]:
         yield server.sockets[0].getsockname()[1]
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T16")
 async def test_where_a_page_leads_to_is_not_told_as_words_of_ours(tmp_path: Path) -> None:
     """What fails is told unmarked, and does not count as text of others: so it has no name that a site has chosen."""
@@ -161,6 +163,7 @@ async def test_where_a_page_leads_to_is_not_told_as_words_of_ours(tmp_path: Path
         await steering.close()
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T16")
 async def test_a_site_whose_encrypted_answers_pass_unread_says_nothing_in_the_proxys_name(tmp_path: Path) -> None:
     """A sentence of the proxy's is told as one of ours, which is neither marked nor counted as read of others."""

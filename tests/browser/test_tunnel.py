@@ -119,6 +119,7 @@ async def test_where_it_is_allowed_to_it_connects_and_says_why_it_does_not() -> 
     assert await why_not("127.0.0.1", port, allow_private=True) == Because.REFUSED
 
 
+@pytest.mark.slow
 async def test_an_address_that_leads_nowhere_leaves_its_turn_to_the_next() -> None:
     async with listening() as (port, came):
         with silent("127.0.0.2", port):

@@ -261,6 +261,7 @@ print(json.dumps([outcome(raw) for raw in (
 """
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B5")
 async def test_whatever_a_script_sends_is_answered_or_closed_and_nothing_else_comes_of_it() -> None:
     case = scripted(HOSTILE, checks=APPROVE_ALL)

@@ -144,6 +144,7 @@ async def side_by_side(hands: Hands) -> Any:
     return [result for _, result in sorted(await asyncio.gather(*(one(*item) for item in order)))]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S198", "S200")
 async def test_a_script_that_is_killed_at_any_record_comes_to_the_same_end_and_does_nothing_twice() -> None:
     random.seed(7)
@@ -324,6 +325,7 @@ async def test_an_effect_that_is_under_way_is_waited_for() -> None:
     assert (effect.status, effect.response) == (EffectStatus.FINISHED, "slowly")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S102")
 async def test_forked_agents_work_beside_a_script_which_waits_for_them_over_any_kill() -> None:
     async def child(ctx: Context, value: Any) -> Any:

@@ -122,6 +122,7 @@ async def test_a_script_runs_in_its_box_with_the_library_and_its_way_out(working
     assert SCRIPT in [file.path for file in await box.files("/tmp/hyperagent")]
 
 
+@pytest.mark.slow
 @needs_walls
 @pytest.mark.spec("S81")
 async def test_what_a_script_made_before_it_was_stopped_is_in_the_workspace(working: Any) -> None:
@@ -140,6 +141,7 @@ async def test_what_a_script_made_before_it_was_stopped_is_in_the_workspace(work
     assert not sleepers(4712)
 
 
+@pytest.mark.slow
 @needs_walls
 async def test_of_what_lay_there_before_a_script_no_more_is_kept_than_one_that_runs_again_needs(
     working: Any, monkeypatch: pytest.MonkeyPatch
@@ -239,6 +241,7 @@ print(hyperagent.web_search("acme")[0]["title"])
 """
 
 
+@pytest.mark.slow
 @needs_walls
 @pytest.mark.spec("S99", "S102", "S198")
 async def test_an_agent_acts_by_a_script_that_starts_other_agents_and_waits_for_them(

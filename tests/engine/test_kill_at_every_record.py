@@ -304,6 +304,7 @@ async def survives_people_and_kills(body: Body, seed: int) -> None:
         life.check_with_wishes()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1", "B2", "B15", "S94", "S100", "S106")
 @pytest.mark.timeout(600)
 @settings(

@@ -207,6 +207,7 @@ def _texts(value: Any) -> list[str]:
     return [text for part in value for text in _texts(part)]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1")
 @settings(max_examples=60, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 @given(shapes, st.integers(1, 20), st.sampled_from(Death))

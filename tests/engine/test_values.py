@@ -153,6 +153,7 @@ def chain_of(bodies: list[str]) -> list[tuple[int, str, bytes]]:
     return [(seq, body, hashed) for seq, (body, hashed) in enumerate(zip(bodies, hashes, strict=True), 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B9")
 @given(st.lists(st.text(st.characters(codec="utf-8")), max_size=8))
 @settings(max_examples=50, derandomize=True, database=None)
@@ -160,6 +161,7 @@ def test_an_untouched_log_has_no_faults(bodies: list[str]) -> None:
     assert list(faults(chain_of(bodies))) == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B9")
 @given(st.lists(st.text(st.characters(codec="utf-8"), min_size=1), min_size=2, max_size=6), st.data())
 @settings(max_examples=200, derandomize=True, database=None)

@@ -179,6 +179,7 @@ async def test_an_agent_reads_the_card_asks_goes_on_and_looks_again(
     assert run.input["tainted_by"]["sources"][0]["kind"] == "agent"
 
 
+@pytest.mark.slow
 async def test_a_stream_that_is_cut_is_resumed_with_all_that_was_said(
     alice: Any, charlie: Any, site: Web, echo_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -209,6 +210,7 @@ async def test_a_stream_that_is_cut_is_resumed_with_all_that_was_said(
     assert [one.task.id for one in repeated] == [task_id]
 
 
+@pytest.mark.slow
 async def test_a_question_is_answered_by_a_message_and_a_call_is_not_approved_by_one(
     alice: Any, charlie: Any, site: Web, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -267,6 +269,7 @@ async def test_a_run_of_a_person_that_an_agent_answered_has_read_what_the_agent_
     assert (await Request.objects.aget(execution_id=run.id)).decided_via == "agent"
 
 
+@pytest.mark.slow
 async def test_what_cannot_be_used_is_refused_in_the_protocols_words(
     alice: Any, site: Web, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:

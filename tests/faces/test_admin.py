@@ -254,6 +254,7 @@ def many_rows(django_db_setup: None, django_db_blocker: Any) -> Any:
         cursor.execute("ANALYZE agents_execution, agents_event")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S210")
 def test_a_hundred_thousand_runs_are_listed_by_indexes(
     many_rows: tuple[User, Execution], bob: Any, client_of: Callable[[Any], Client], capsys: Any

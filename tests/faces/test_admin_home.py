@@ -84,6 +84,7 @@ def a_day(alice: Any) -> Any:
     return alice
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S210", "B3")
 def test_each_number_leads_to_exactly_the_rows_that_it_counts(a_day: Any, bob: Any, client_of: ClientOf) -> None:
     client = client_of(bob)

@@ -19,6 +19,7 @@ def listed(client: Client, **query: str) -> list[Any]:
     return [row.pk for row in client.get(RUNS, query).context["cl"].result_list]
 
 
+@pytest.mark.slow
 def test_a_run_is_found_by_ids_and_by_whose_it_is_and_by_nothing_else(
     alice: Any, bob: Any, client_of: ClientOf
 ) -> None:
@@ -45,6 +46,7 @@ def test_an_order_that_no_index_has_is_not_taken_from_an_address(alice: Any, bob
     assert by_time.queryset.query.order_by[0] == "created_at"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["2", "100000", "0", "x"])
 def test_a_page_that_is_not_there_shows_one_that_is(alice: Any, bob: Any, page: str, client_of: ClientOf) -> None:
     Execution.objects.bulk_create(

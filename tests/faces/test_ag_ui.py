@@ -101,6 +101,7 @@ def keeps_order(events: Iterable[BaseEvent]) -> None:
         assert kind != "RUN_FINISHED" or not open_, open_
 
 
+@pytest.mark.slow
 async def test_a_front_end_asks_is_asked_answers_and_gets_the_answer(
     alice: Any, charlie: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -191,6 +192,7 @@ def interrupt_of(events: list[BaseEvent]) -> Interrupt:
     return interrupt
 
 
+@pytest.mark.slow
 async def test_a_failure_is_an_error_of_the_run_and_a_bad_input_one_of_the_request(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:

@@ -20,7 +20,7 @@ from tests.tools.doubles import FakeMailbox
 
 __all__ = ["api", "box"]
 
-pytestmark = pytest.mark.usefixtures("in_threads")
+pytestmark = [pytest.mark.usefixtures("in_threads"), pytest.mark.slow]
 
 REQUESTS = "/api/v1/hitl/requests"
 FORKED = "Look into sails for me"

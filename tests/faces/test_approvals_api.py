@@ -95,6 +95,7 @@ async def test_a_run_that_denies_all_approvals_says_that_it_was_made_so(
     assert "all such calls are denied" in skipped["reason"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S124", "S125", "B8", "S119")
 async def test_with_wait_the_call_answers_202_and_the_run_goes_on_with_the_decision(
     api: Program, box: FakeMailbox, scripted_server: ScriptedServer, make_runner: Runners

@@ -82,6 +82,7 @@ async def test_the_client_of_openai_lists_models_asks_streams_and_goes_on(
     assert await Execution.objects.filter(conversation_id=conversation.id).acount() == 3
 
 
+@pytest.mark.slow
 async def test_an_answer_that_breaks_off_says_that_it_was_too_long(
     client: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -308,6 +309,7 @@ async def test_the_end_of_a_stream_says_of_the_run_what_a_whole_answer_says(alic
     assert last.hyperagent.keys() == whole.hyperagent.keys()
 
 
+@pytest.mark.slow
 async def test_a_stream_of_a_run_whose_log_is_no_longer_kept_has_its_answer(alice: Any, client: Any) -> None:
     asked = await sync_to_async(say_once)(alice, "key-1", "Hi", mode="chat")
     over = {"status": "completed", "answer": "Hello", "ended_at": timezone.now(), "log_dropped_at": timezone.now()}

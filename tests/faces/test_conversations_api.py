@@ -188,6 +188,7 @@ def test_a_deleted_conversation_is_gone_and_its_runs_are_kept_and_stopped(
     assert Execution.objects.get().cancel_requested_at is not None
 
 
+@pytest.mark.slow
 def test_the_lists_cost_the_same_number_of_queries_however_long_they_are(
     alice: Any, api_of: Callable[..., Any]
 ) -> None:

@@ -100,6 +100,7 @@ def test_the_markdown_is_in_the_language_of_who_reads_it_and_so_is_that_of_their
         assert told in own, told
 
 
+@pytest.mark.slow
 def test_the_json_has_every_branch_and_the_plans_however_long_it_is(alice: Any, api_of: Callable[..., Any]) -> None:
     conversation = actions.create(alice)
     first = actions.say(alice, conversation.id, "How many ships?")

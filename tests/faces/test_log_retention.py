@@ -113,6 +113,7 @@ def test_nothing_goes_by_default(alice: Any, old: Month, settings: Any) -> None:
     assert is_kept(run)
 
 
+@pytest.mark.slow
 def test_what_lies_in_no_month_goes_run_by_run(alice: Any) -> None:
     long_ago = timezone.now() - timedelta(days=DAYS + 1)
     gone = [run_of(alice, long_ago, ended=long_ago, id_=uuid4()) for _ in range(log_retention.RUNS_AT_ONCE + 3)]

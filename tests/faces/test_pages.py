@@ -43,6 +43,7 @@ def test_the_chat_page_brings_who_looks_at_what(alice: Any, client_of: Callable[
     assert "csrftoken" in browser.cookies
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B21", "S210")
 @pytest.mark.parametrize("role", ["", "reviewer", "auditor", "administrator"])
 def test_the_menu_leads_to_the_admin_whom_it_lets_in_and_there_only_to_what_they_may_open(
@@ -149,6 +150,7 @@ def test_that_the_description_needs_a_sign_in_is_told_as_every_error(client: Cli
     assert refused.json()["error"]["code"] == "not_authenticated"
 
 
+@pytest.mark.slow
 def test_the_description_comes_in_the_format_that_is_asked_for(alice: Any, client_of: Callable[[Any], Client]) -> None:
     described = client_of(alice).get("/api/schema/", {"format": "json"})
 
@@ -162,6 +164,7 @@ def test_a_word_of_the_frameworks_own_hides_no_list(alice: Any, api_of: Callable
     assert [api.get("/api/v1/agents", {"format": form}).status_code for form in ("csv", "json")] == [200, 200]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B25")
 def test_what_is_told_as_openai_tells_it_is_described_too(alice: Any, client_of: Callable[[Any], Client]) -> None:
     paths = client_of(alice).get("/api/schema/", headers={"accept": "application/json"}).json()["paths"]
@@ -174,6 +177,7 @@ def test_what_is_told_as_openai_tells_it_is_described_too(alice: Any, client_of:
     assert "409" in paths["/api/v1/query/stream"]["post"]["responses"]
 
 
+@pytest.mark.slow
 def test_every_operation_says_in_words_of_its_own_what_it_does(alice: Any, client_of: Callable[[Any], Client]) -> None:
     described = client_of(alice).get("/api/schema/", headers={"accept": "application/json"}).json()
 

@@ -105,6 +105,7 @@ def test_the_choices_at_the_end_of_a_budget_are_named_with_the_new_limit(alice: 
     }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B12")
 @pytest.mark.usefixtures("in_threads")
 @pytest.mark.parametrize(

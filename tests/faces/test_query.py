@@ -198,6 +198,7 @@ async def test_a_conversation_is_gone_on_with(
     assert [said["content"] for said in run.input["history"]] == ["I am Alice", "Hello Alice."]
 
 
+@pytest.mark.slow
 async def test_a_history_that_the_client_keeps_replaces_ours(api: Program, alice: Any) -> None:
     told = [{"role": "user", "content": "I am Bob"}, {"role": "assistant", "content": "Hello Bob"}]
 
@@ -233,6 +234,7 @@ async def test_the_same_idempotency_key_asks_once(api: Program, charlie: Any) ->
     assert await Execution.objects.acount() == 2
 
 
+@pytest.mark.slow
 async def test_a_key_that_was_used_for_another_mode_or_conversation_is_refused(api: Program, alice: Any) -> None:
     one, other = [(await sync_to_async(actions.create)(alice)).id for _ in range(2)]
     here = {"conversation_id": str(one)}
@@ -323,6 +325,7 @@ async def test_where_the_provider_is_busy_it_is_said_that_and_when_to_ask_again(
     assert (last["type"], last["code"], last["retryable"]) == ("error", "model_busy", True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "status"), [("budget", 422), ("not_stored", 500), ("model_refused", 502)], ids=["budget", "house", "model"]
 )
@@ -343,6 +346,7 @@ async def test_the_status_says_whose_fault_it_was_that_a_run_failed(
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
 
 
+@pytest.mark.slow
 async def test_a_run_that_waits_for_a_person_is_answered_with_202(api: Program, alice: Any) -> None:
     asking = asyncio.create_task(post(api, QUERY, {"query": "Hi", "on_approval": "wait"}))
     run = await until(Execution.objects.afirst)
@@ -372,6 +376,7 @@ async def test_fifty_questions_that_wait_hold_no_thread_each(api: Program) -> No
         one.cancel()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [

@@ -129,6 +129,7 @@ def _keep_no_longer() -> None:
         connection.close()
 
 
+@pytest.mark.slow
 def test_what_was_said_in_a_deleted_conversation_is_erased_lot_by_lot_and_the_audit_stays(
     alice: Any, charlie: Any, keeps: Any, api_of: Any, client_of: Any
 ) -> None:
@@ -178,6 +179,7 @@ def a_long_line(user: Any, *, messages: int) -> Conversation:
     return conversation
 
 
+@pytest.mark.slow
 def test_a_conversation_of_thousands_of_messages_is_erased_too(alice: Any, keeps: Any) -> None:
     long, short = a_long_line(alice, messages=retention.MESSAGES_AT_ONCE + 600), talk(alice, days=40)
     for conversation in (long, short):
@@ -191,6 +193,7 @@ def test_a_conversation_of_thousands_of_messages_is_erased_too(alice: Any, keeps
     assert not Conversation.objects.exists()
 
 
+@pytest.mark.slow
 def test_an_account_with_a_conversation_of_thousands_of_messages_ends(alice: Any) -> None:
     a_long_line(alice, messages=retention.MESSAGES_AT_ONCE + 600)
     closing.close(alice, by=alice)

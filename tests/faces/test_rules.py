@@ -26,6 +26,7 @@ texts = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(texts, st.integers(min_value=0, max_value=2000))
 def test_the_window_is_the_end_of_what_was_said_and_fits(messages: list[Said], limit: int) -> None:
     chosen = window(messages, max_chars=limit)

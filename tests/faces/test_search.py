@@ -87,6 +87,7 @@ async def test_with_explain_it_says_why(alice: Any) -> None:
     assert found["trace"]
 
 
+@pytest.mark.slow
 async def test_nobody_finds_what_is_not_theirs_not_even_by_its_id(alice: Any, charlie: Any) -> None:
     document = await take_in(alice, POLICY)
 
@@ -113,6 +114,7 @@ async def test_filters_leave_out_other_documents(alice: Any) -> None:
     assert await names(section_title="warranty") == await names(topic="warranty") == {"pump.md"}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S170")
 async def test_a_day_is_a_filter(alice: Any) -> None:
     """Of the documents' own dates."""

@@ -75,6 +75,7 @@ def test_alice_finds_her_questions_her_answers_and_her_titles_and_charlie_finds_
     assert api_of(alice, scopes=("run",)).get(URL, {"q": "harbour"}).status_code == 403
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "text", "mark"),
     [

@@ -58,6 +58,7 @@ def _as_if_it_always_answered() -> Iterator[None]:
     forget_silence()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S174")
 @pytest.mark.usefixtures("in_threads")
 async def test_a_search_goes_by_words_alone_and_waits_once(alice: Any, stoppable: Stoppable) -> None:

@@ -93,6 +93,7 @@ def test_auditors_look_and_nobody_else_does_more_than_that(
     assert [(one.agent, one.model) for one in AgentTuning.objects.all()] == [("chat", "mine/best")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("field", "given", "says"),
     [

@@ -236,6 +236,7 @@ async def test_an_idle_socket_weighs_sixty_kilobytes_at_most(web: Web, alice: An
     assert weight_kb < 60
 
 
+@pytest.mark.slow
 async def test_the_session_ends_the_socket_over_the_network_too(
     web: Web, alice: Any, conversation: Conversation
 ) -> None:
@@ -277,6 +278,7 @@ async def test_a_body_that_comes_in_pieces_is_read_as_one_whose_length_is_known(
     assert (shared.status_code, shared.json()["visibility"]) == (200, "everyone")
 
 
+@pytest.mark.slow
 async def test_streams_and_questions_that_wait_hold_no_database_connection(
     web: Web, alice: Any, conversation: Conversation
 ) -> None:

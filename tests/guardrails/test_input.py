@@ -168,6 +168,7 @@ def looks_twice(**more: Any) -> PipelineSettings:
     return PipelineSettings(guards=GuardSettings(model="scripted/second", **more))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S205", "S208")
 @pytest.mark.threat("T15")
 async def test_a_second_look_refuses_an_attack_lifts_nothing_and_late_it_goes_by_the_strict_setting(

@@ -85,6 +85,7 @@ texts = st.lists(
 sizes = st.lists(st.integers(1, 40), min_size=1, max_size=6)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S206")
 @settings(max_examples=80, deadline=None)
 @given(text=texts, sizes=sizes)
@@ -111,6 +112,7 @@ def test_no_half_of_a_value_is_ever_seen(value: str, before: str, after: str, si
     assert not any(half in frame for frame in frames for half in halves)
 
 
+@pytest.mark.slow
 def test_any_characters_at_all_pass_through_in_any_pieces_and_nothing_is_lost() -> None:
     alphabet = st.text(st.sampled_from("a1 .@-:/+()\n\tÄ東–€|`-='\"5"), max_size=120)
 

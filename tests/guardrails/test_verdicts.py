@@ -149,6 +149,7 @@ def client_of(user: Any) -> Client:
 LIST = "/admin/agents/verdict/"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S208")
 @pytest.mark.django_db
 def test_whoever_looks_after_the_guardrails_finds_each_verdict_and_says_whether_it_was_right(

@@ -324,6 +324,7 @@ def test_signs_that_cannot_be_seen_are_named_in_the_form_and_the_inbox(
     assert "\u202e" not in inbox
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S210")
 def test_nobody_is_led_to_pages_that_are_closed_to_them(
     alice: Any, reviewer: Any, auditor: Any, admin_user: Any, client_of: ClientOf
@@ -372,6 +373,7 @@ def history(alice: Any, reviewer: Any, client_of: ClientOf) -> list[Request]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B3")
 def test_the_audit_is_searched_by_person_tool_and_request(
     history: list[Request], auditor: Any, reviewer: Any, alice: Any, client_of: ClientOf

@@ -36,6 +36,7 @@ def hits(op: Op, value: Any, argument: Any) -> bool:
     return touches([Condition("x", op, value)], {"x": argument})
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B7")
 @unhurried
 @given(conditions, st.dictionaries(texts.filter(lambda name: name not in ("to", "a")), jsons, max_size=4))
@@ -54,6 +55,7 @@ def test_null_is_as_missing(condition: Condition) -> None:
         assert not touches([condition], arguments)
 
 
+@pytest.mark.slow
 @unhurried
 @given(conditions, jsons, st.lists(jsons, max_size=3))
 @example(Condition("a.b", Op.EQUALS, True), [[]], [True])
@@ -72,6 +74,7 @@ def test_whatever_the_arguments_are_there_is_an_answer_and_more_items_never_make
         assert touches([condition], arguments([first, *more]))
 
 
+@pytest.mark.slow
 @unhurried
 @given(st.lists(conditions, min_size=1, max_size=4), jsons)
 def test_all_conditions_have_to_hold(several: list[Condition], value: Any) -> None:

@@ -243,6 +243,7 @@ def named(*users: Any) -> dict[str, Any]:
     return {"kind": "named", "name": "", "user_ids": [str(user.pk) for user in users], "different_person": False}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B4")
 @pytest.mark.parametrize(
     ("approvers", "may"),
@@ -514,6 +515,7 @@ def test_many_at_once_are_decided_each_for_itself(alice: Any, bob: Any) -> None:
     assert Decision.objects.count() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B3", "B12", "B13")
 @pytest.mark.parametrize("decision", [RequestStatus.APPROVED, RequestStatus.DENIED])
 def test_only_approvals_are_decided_many_at_once_and_whatever_is_open_may_be_put_off(

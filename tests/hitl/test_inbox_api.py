@@ -124,6 +124,7 @@ def test_a_rule_is_made_with_the_decision_and_leaves_other_requests_to_people(al
     assert second.status == "pending"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B7", "S120")
 def test_a_rule_that_comes_after_its_decision_is_a_conflict_unless_it_is_the_one_that_was_made(
     alice: Any, api_of: Api

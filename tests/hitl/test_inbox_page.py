@@ -69,6 +69,7 @@ def offered(page: str, name: str) -> list[str]:
     return [value for value in re.findall(r'value="([^"]*)"', found.group(1)) if value] if found else []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B6")
 def test_each_tool_that_waits_can_be_chosen_and_the_filters_do_not_read_what_is_over(alice: Any) -> None:
     names = [f"mcp_house_tool{number:03}" for number in range(500)]
@@ -110,6 +111,7 @@ def test_the_oldest_stands_first_and_what_was_put_off_last(alice: Any) -> None:
     assert "put off until" in page
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B3", "B4")
 def test_each_request_stands_with_those_whom_it_is_for(alice: Any, bob: Any, charlie: Any) -> None:
     bob.groups.add(Group.objects.get_or_create(name="press")[0])

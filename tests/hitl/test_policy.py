@@ -81,6 +81,7 @@ def given_(*policies_: PolicyFacts, rules: Any = (), preapproved: Any = ()) -> S
     return Standing(NOW, tuple(policies_), tuple(rules), tuple(preapproved))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B7")
 @unhurried
 @given(calls, standings, st.integers(min_value=0, max_value=5), st.randoms())
@@ -95,6 +96,7 @@ def test_deny_wins_whatever_the_order(call: Call, standing: Standing, place: int
     assert found.kind == "deny"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B7")
 @unhurried
 @given(calls, standings)
@@ -127,6 +129,7 @@ def test_nobody_waves_through_what_is_for_others_to_decide(call: Call, standing:
         assert found.kind in ("ask", "deny")
 
 
+@pytest.mark.slow
 @unhurried
 @given(calls, standings)
 def test_a_rule_decides_only_for_its_owner_in_its_reach_in_its_time_and_where_it_fits(

@@ -76,6 +76,7 @@ def test_nobody_is_reminded_of_what_is_over_by_then(kind: str) -> None:
 # ── once, however many look ──
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S126", "S115")
 @pytest.mark.django_db(transaction=True)
 def test_a_thousand_requests_end_in_one_go_each_once_though_three_sweep_at_the_same_time(alice: Any) -> None:
@@ -398,6 +399,7 @@ def test_what_was_put_off_is_reminded_of_at_its_time_and_before_its_end_if_that_
     assert len(heard()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S115")
 @pytest.mark.django_db(transaction=True)
 def test_nobody_is_told_twice_though_three_look_at_the_same_time(alice: Any, bob: Any) -> None:
@@ -464,6 +466,7 @@ def history(id_: UUID) -> list[str]:
     return list(rows.values_list("happening", flat=True))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S111", "S118", "S121", "S123", "B6")
 async def test_under_the_interactive_policy_a_runner_ends_what_nobody_answers_and_the_run_goes_on(
     alice: Any, make_runner: Runners
@@ -486,6 +489,7 @@ async def test_under_the_interactive_policy_a_runner_ends_what_nobody_answers_an
     assert await history(id_) == ["timed_out"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S111", "B6")
 async def test_under_the_durable_policy_a_runner_reminds_and_the_run_waits_on(alice: Any, make_runner: Runners) -> None:
     await make_runner(NO_MODEL, extra={"asks": asks}, deadlines=Deadlines(expires_s=3 * DAY_S, approval_s=1))

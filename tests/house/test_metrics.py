@@ -178,6 +178,7 @@ def test_a_worker_adds_up_what_its_processes_counted_dead_ones_too(port: Metrics
     assert asked(port, "/")[0] == 404
 
 
+@pytest.mark.slow
 def test_processes_that_came_and_went_leave_one_file_of_each_kind_and_nothing_is_counted_twice(
     port: MetricsPort,
 ) -> None:
@@ -204,6 +205,7 @@ def test_what_a_worker_counted_goes_with_it(port: MetricsPort) -> None:
     assert not port.folder.exists()
 
 
+@pytest.mark.slow
 def test_what_a_killed_worker_counted_is_removed_by_the_next_and_not_by_one_beside_it(tmp_path: Path) -> None:
     killed, beside, next_one = (tmp_path / f"metrics-{name}" for name in ("killed", "beside", "next"))
     code = (

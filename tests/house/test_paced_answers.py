@@ -39,6 +39,7 @@ def test_an_answer_that_is_not_read_waits_where_it_comes_from(served: httpx.Clie
     assert whole == PIECES * len(PIECE)
 
 
+@pytest.mark.slow
 def test_a_websocket_that_is_not_read_holds_up_who_speaks_on_it(served: httpx.Client, tmp_path: Path) -> None:
     def stands_still() -> bool:
         before = served.get("/sent").text
@@ -171,6 +172,7 @@ def test_a_message_that_the_server_does_not_take_closes_its_socket_with_the_code
     assert closed.value.rcvd.code == code
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ["/cut", "/falls"])
 def test_who_reads_an_answer_that_breaks_off_sees_that_there_was_more(served: httpx.Client, path: str) -> None:
     with pytest.raises((httpx.RemoteProtocolError, httpx.ReadError)):

@@ -61,6 +61,7 @@ def test_one_that_is_starting_is_waited_for() -> None:
     assert (done.returncode, "does not answer" in done.stderr) == (1, True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("operator", "db")
 def test_the_first_administrator_is_made_once(capsys: pytest.CaptureFixture[str]) -> None:
     from hyperagent.accounts.models import User  # the models exist once Django is set up
@@ -97,6 +98,7 @@ def test_an_address_that_shows_as_another_one_is_refused_by_the_name_of_its_sett
         call_command("prepare")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("operator", "db")
 @pytest.mark.parametrize("password", ["kestrel-7", "password1234", "root@example.org"])
 def test_a_password_that_nobody_else_may_have_is_refused_by_the_name_of_its_setting(

@@ -115,6 +115,7 @@ def test_a_job_is_gone_with_the_transaction_that_asked_for_it() -> None:
     assert OrmQ.objects.count() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_schedules_are_made_once_and_follow_the_code(by_the_clock: None) -> None:
     """Also where two clusters made one at the same moment: with two of a name none would start any more."""
@@ -204,6 +205,7 @@ def broker(monkeypatch: pytest.MonkeyPatch) -> queue.NotifiedBroker:
     return broker
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_what_somebody_waits_for_is_done_before_all_that_lay_there_already(broker: queue.NotifiedBroker) -> None:
     for number in range(20):

@@ -116,6 +116,7 @@ def test_a_socket_folder_that_is_the_servers_own_is_taken_again(tmp_path: Path) 
         folder.rmdir()
 
 
+@pytest.mark.slow
 def test_an_initialisation_that_was_killed_is_begun_anew() -> None:
     started = services.Services()
     half = started.folder / "postgres.new"
@@ -161,6 +162,7 @@ def test_a_cache_that_is_away_is_an_empty_one() -> None:
     assert not away.delete("k")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "refusing",
     [

@@ -150,6 +150,7 @@ def test_a_server_that_is_away_is_told_with_503_and_leaves_no_row(settings: Any,
         default_storage.exists("documents/alice/one")
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_snapshot_that_cannot_be_had_now_is_not_taken_for_none(bucket: S3, settings: Any, alice: Any) -> None:
     owner = Owner(alice.pk, uuid.uuid4())
@@ -161,6 +162,7 @@ def test_a_snapshot_that_cannot_be_had_now_is_not_taken_for_none(bucket: S3, set
         snapshots.find(owner)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_backup_takes_the_files_of_a_bucket_and_puts_them_back(bucket: S3, tmp_path: Path) -> None:
     for name in ("documents/alice/a b.pdf", "workspaces/bob/c"):
@@ -179,6 +181,7 @@ def test_a_backup_takes_the_files_of_a_bucket_and_puts_them_back(bucket: S3, tmp
         assert opened.read() == b"documents/alice/a b.pdf"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B31")
 def test_the_doctor_looks_for_the_bucket(s3: S3, settings: Any) -> None:
     def told(url: str) -> str:

@@ -314,6 +314,7 @@ async def test_leftovers_of_a_killed_supervisor_are_ended_and_strangers_are_not(
         stranger.wait()
 
 
+@pytest.mark.slow
 def test_children_die_with_a_killed_supervisor(tmp_path: Path) -> None:
     if sys.platform != "linux":
         pytest.skip("the kernel's signal to children is Linux's")

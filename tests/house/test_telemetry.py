@@ -182,6 +182,7 @@ async def finder(context: Any, handed: Any) -> Any:
     return (await context.tool("look_up", {"word": "x"})).content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("captures", [False, True])
 async def test_what_was_done_is_told_once_however_often_a_run_is_taken_up(
     captures: bool,

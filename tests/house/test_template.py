@@ -84,6 +84,7 @@ def test_what_its_libraries_have_read_already_is_never_another(name: str) -> Non
     assert not looked_around(**{name: value})["copied"]
 
 
+@pytest.mark.slow
 def test_output_goes_where_it_was_sent(tmp_path: Path) -> None:
     done = template.run(command("import sys; print('yes'); print('no', file=sys.stderr)"), cwd=BASE_DIR)
 

@@ -176,6 +176,7 @@ def test_it_greets_with_address_login_and_model_and_keeps_its_files_private(runn
     assert (running.data_dir / "run" / "pg").stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 def test_a_second_one_on_the_same_folder_is_refused_and_changes_nothing(running: Up) -> None:
     folders = (running.data_dir, running.data_dir / "run", running.data_dir / "run" / "pg")
     before = [folder.stat().st_mode for folder in folders]
@@ -190,6 +191,7 @@ def test_a_second_one_on_the_same_folder_is_refused_and_changes_nothing(running:
     assert [folder.stat().st_mode for folder in folders] == before
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_refused_with_a_way_out(folder: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -64,6 +64,7 @@ def test_the_web_process_loads_what_it_serves_and_nothing_that_its_libraries_onl
     assert found == ["hyperagent.urls", "agents.admin"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["worker", "sandboxes", "embedder"])
 def test_who_serves_no_page_and_drives_no_run_loads_neither(name: str) -> None:
     code = f"{SETUP}; import agents.management.commands.{name}"
@@ -71,6 +72,7 @@ def test_who_serves_no_page_and_drives_no_run_loads_neither(name: str) -> None:
     assert loaded(code, *TAKEN_ALONG, *BEHIND_DOORS, *PAGES, "agents.pipeline.turn", "conversations.actions") == []
 
 
+@pytest.mark.slow
 def test_a_runner_loads_no_page() -> None:
     code = f"{SETUP}; import agents.management.commands.runner"
 
@@ -87,12 +89,14 @@ def test_litellm_comes_without_colours_and_holds_one_table_of_prices() -> None:
     assert loaded(code, "litellm", "rich", "pygments", "click") == ["litellm"]
 
 
+@pytest.mark.slow
 def test_which_modes_there_are_is_known_without_loading_an_agent() -> None:
     code = f"{SETUP}; from agents.modes import resolve_mode; assert resolve_mode('slide').agent == 'chat'"
 
     assert loaded(code, "agents.tools.registry", *BEHIND_DOORS) == []
 
 
+@pytest.mark.slow
 def test_the_first_who_asks_for_a_page_of_the_admin_finds_them_all() -> None:
     models = "from agents.models import Execution; from django_q.models import Task"
     asked = "assert admin.site.is_registered(Execution) and not admin.site.is_registered(Task)"

@@ -3,7 +3,11 @@
 import gc
 import weakref
 
+import pytest
+
 from hyperagent.lib import heap
+
+pytestmark = pytest.mark.slow
 
 
 class Ring:

@@ -30,6 +30,7 @@ def marks(value: Any) -> int:
     return 1 + max(len(value) - 1, 0) + sum(map(marks, value))
 
 
+@pytest.mark.slow
 @given(value=values, cut=st.integers(1, 20), plain=st.booleans())
 def test_what_stands_in_texts_is_not_counted_wherever_it_is_cut(value: Any, cut: int, plain: bool) -> None:
     assert counted(json.dumps(value, ensure_ascii=plain).encode(), cut=cut) == marks(value)

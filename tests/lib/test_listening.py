@@ -58,6 +58,7 @@ async def test_each_hears_its_own_group_in_order(group: str) -> None:
     assert (one.heard, other.heard) == (list(range(50)), [7])
 
 
+@pytest.mark.slow
 async def test_of_a_group_that_was_left_nothing_is_held(group: str) -> None:
     def ears() -> int:
         return sum(type(one) is _Ear for one in gc.get_objects())

@@ -254,6 +254,7 @@ async def test_a_packed_page_is_unpacked_wherever_its_last_words_end(window: int
         assert b"".join([piece async for piece in unpacked(sent(page))]) == page
 
 
+@pytest.mark.slow
 async def test_a_bomb_is_refused_within_the_bound(web: Web) -> None:
     web.pages["/"] = Page(gzip.compress(b"\0" * 200_000_000, 9), headers={"content-encoding": "gzip"})
 

@@ -13,6 +13,7 @@ PLAIN_TEXT_JS = Path(__file__).parents[2] / "static" / "js" / "plain_text.js"
 NINE = "\n".join("123456789")
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T20")
 def test_server_and_page_name_the_same_signs() -> None:
     (written,) = re.findall(r"const HIDDEN = /(.+)/gu;", PLAIN_TEXT_JS.read_text("utf-8"))

@@ -215,6 +215,7 @@ def test_the_classifier_of_instructions_has_variables_of_its_own() -> None:
         LLMSettings.from_env(env | {"HITL_CLASSIFIER_PROVIDER": "nobody"})
 
 
+@pytest.mark.slow
 def test_every_name_of_a_litellm_provider_is_one() -> None:
     known = {provider.value for provider in adapter.litellm_library().litellm.LlmProviders}
 

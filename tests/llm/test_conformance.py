@@ -219,6 +219,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("protocol", MODELS)
 async def test_both_paths_raise_the_same_class_of_error(

@@ -505,6 +505,7 @@ async def test_a_server_that_hangs_up_is_asked_again(
     assert reply.text == "hello"
 
 
+@pytest.mark.slow
 async def test_the_next_model_of_the_tier_is_asked_when_one_fails(
     scripted_server: ScriptedServer, gateway_with: MakeGateway
 ) -> None:
@@ -586,6 +587,7 @@ async def test_local_embeddings_are_refused_with_the_way_out(gateway_with: MakeG
         await gateway_with().embed(["a"])
 
 
+@pytest.mark.slow
 def test_the_gateway_does_not_load_litellm(scripted_server: ScriptedServer) -> None:
     """Neither its import nor a whole call to an OpenAI-compatible server."""
     scripted_server.say("hello")

@@ -136,6 +136,7 @@ async def test_a_wrong_key_is_refused_where_one_is_set() -> None:
     assert (wrong.status_code, right.status_code) == (401, 200)
 
 
+@pytest.mark.slow
 async def test_it_runs_as_a_process_and_is_told_over_http() -> None:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "tests.scripted", "--strict", stdout=subprocess.PIPE

@@ -52,6 +52,7 @@ replies = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(requests)
 def test_a_request_round_trips_exactly(request: ModelRequest) -> None:
     stored = request.model_dump_json()

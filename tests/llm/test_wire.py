@@ -54,6 +54,7 @@ def _cut(stream: bytes, places: list[int]) -> list[bytes]:
     return [stream[start:end] for start, end in pairwise(edges)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", SPEAKERS)
 @settings(max_examples=60, deadline=None)
 @given(
@@ -90,6 +91,7 @@ def test_any_split_of_the_bytes_gives_the_same_answer(
     assert answer.finish_reason is (FinishReason.TOOL_CALLS if calls else FinishReason.STOP)
 
 
+@pytest.mark.slow
 @given(
     text=st.lists(st.sampled_from(["<think>", "</think>", "<thi", "nk>", "<", "/", "a", "b c "]), max_size=12).map(
         "".join

@@ -148,6 +148,7 @@ async def test_a_mail_whose_copy_cannot_be_kept_was_sent_all_the_same(sink: Sink
     assert sent.id == "<unkept@hyperagent>"
 
 
+@pytest.mark.slow
 async def test_many_mails_at_once_all_arrive_once(account: ServerAccount, sink: Sink, mailbox: Inside) -> None:
     names = [f"many-{number}" for number in range(40)]
 
@@ -177,6 +178,7 @@ async def test_a_mail_with_a_large_file_is_written_and_read_beside_the_others(
     assert max(saving_s, reading_s, sending_s) < takes_s / 2
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S178")
 async def test_a_mail_that_a_line_takes_slowly_is_no_server_that_is_silent(
     account: ServerAccount, sink: Sink, mailbox: Inside, monkeypatch: pytest.MonkeyPatch
@@ -362,6 +364,7 @@ async def test_a_draft_is_kept_and_not_sent(account: ServerAccount, sink: Sink, 
     assert await account.holds(HERE, "sent", "<draft@hyperagent>") is False
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S178")
 async def test_a_search_finds_by_gmails_words_newest_first_and_leaves_mails_unread(
     account: ServerAccount, mailbox: Inside

@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.spec("S178", "S179"), pytest.mark.filterwarnings("igno
 LETTER = {"subject": "Friday", "greeting": "Hello Bob,", "body": "here it is: grüße.", "sign_off": "Alice"}
 
 
+@pytest.mark.slow
 async def test_it_answers_the_mail_that_it_found_in_its_thread(
     scripted_server: ScriptedServer, cases: Cases, account: ServerAccount, mailbox: Inside, sink: Sink
 ) -> None:

@@ -73,6 +73,7 @@ async def test_mails_are_found_by_gmails_words_and_read_with_their_thread(
     assert google.refreshes == 1
 
 
+@pytest.mark.slow
 async def test_of_a_thread_few_mails_are_in_memory_at_once(box: Mailboxes, google: Google, about: About) -> None:
     for number in range(8):
         google.put(BOB.replace(b"<q3@", f"<{number}@".encode()), thread_id="t1")
@@ -134,6 +135,7 @@ async def test_an_answer_is_sent_in_its_thread_and_found_again_whatever_id_googl
     assert await box.holds(about, "sent", "<other@hyperagent>") is False
 
 
+@pytest.mark.slow
 async def test_a_mail_with_a_large_file_goes_by_the_other_road(box: Mailboxes, google: Google, about: About) -> None:
     file = AttachedFile("Bericht ä.pdf", "application/pdf", b"%PDF" + b"x" * LARGE_BYTES)
 
@@ -167,6 +169,7 @@ async def test_a_draft_is_kept_shown_whole_and_sent_as_it_was_agreed_to(
     assert await box.holds(about, "sent", "<sent@hyperagent>") is True
 
 
+@pytest.mark.slow
 async def test_a_draft_with_a_large_file_goes_by_the_other_road(box: Mailboxes, google: Google, about: About) -> None:
     file = AttachedFile("Bericht ä.pdf", "application/pdf", b"%PDF" + b"x" * LARGE_BYTES)
 

@@ -55,6 +55,7 @@ def form(dovecot: Dovecot | None = None, sink: Sink | None = None, **changed: An
     }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S178")
 def test_a_mailbox_is_tried_before_it_is_kept_and_can_be_tested_changed_and_disconnected(
     alice: Any, charlie: Any, client_of: ClientOf, dovecot: Dovecot, sink: Sink
@@ -97,6 +98,7 @@ def test_a_mailbox_is_tried_before_it_is_kept_and_can_be_tested_changed_and_disc
     assert MailAccount.objects.count() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S178")
 @pytest.mark.parametrize(
     ("changed", "said"),
@@ -143,6 +145,7 @@ def test_tries_are_counted_so_that_nobody_guesses_passwords_here(
     assert MailAccount.objects.count() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S30", "S178")
 def test_gmail_is_connected_by_way_of_google_and_only_by_whoever_went_there(
     alice: Any, charlie: Any, client_of: ClientOf, google: Google
@@ -224,6 +227,7 @@ def test_an_address_suggests_its_servers_and_what_its_provider_wants(alice: Any,
     assert Client().get("/mail/servers/", {"address": "a@gmail.com"}).status_code == 302
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T23")
 def test_no_password_and_no_token_stands_in_the_table_the_log_or_a_page(
     alice: Any, bob: Any, client_of: ClientOf, dovecot: Dovecot, sink: Sink, google: Google, caplog: Any

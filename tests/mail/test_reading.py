@@ -257,6 +257,7 @@ def test_a_mail_is_read_though_the_mail_that_is_attached_to_it_cannot_be_written
     assert attached_in(raw, 1) is not None
 
 
+@pytest.mark.slow
 def test_an_ordinary_mail_with_a_large_file_is_read_though_it_has_parts_within_parts() -> None:
     raw = b"Content-Type: multipart/mixed; boundary=a\n\n--a\nContent-Type: multipart/related; boundary=b\n\n--b\n"
     raw += b"Content-Type: multipart/alternative; boundary=c\n\n--c\n\nsee there\n--c--\n--b--\n--a\n"
@@ -276,6 +277,7 @@ def test_an_html_mail_is_read_as_people_see_it() -> None:
     assert text_of(html) == "One & two\nthree <3\n\nfour\nfive\n\na b"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ["<", "<!--", "<script", "<script>", "</", "&#", "<a b=", "<!", "<?", "<p "])
 def test_no_html_takes_longer_than_its_length(piece: str) -> None:
     """Each of these, 200,000 times, takes minutes where it is looked through again and again."""

@@ -22,6 +22,7 @@ def letter(**more: object) -> Letter:
     return letter_of(OutgoingMail.model_validate(values | more), sender="team@example.org", at=AT)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.text(max_size=300).filter(lambda text: not set(text) & set("\r\n")), st.text(max_size=500))
 def test_any_subject_and_text_is_one_header_and_comes_back(subject: str, body: str) -> None:

@@ -69,6 +69,7 @@ def call_of(user: Any, *, key: str = "", workspace: Any = None, run: UUID | None
 # ── A run ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B26", "B2")
 async def test_a_run_calls_them_like_its_own_and_a_person_is_asked_before_one_that_writes(
     alice: Any,
@@ -119,6 +120,7 @@ async def test_a_run_calls_them_like_its_own_and_a_person_is_asked_before_one_th
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B26", "B2")
 async def test_a_server_that_dies_in_mid_call_leaves_a_doubt_that_a_person_settles(
     alice: Any,
@@ -283,6 +285,7 @@ async def test_what_was_decided_anew_holds_for_runs_that_have_begun(
     assert calculating.calls == []
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T31")
 async def test_what_a_server_gives_is_text_pictures_and_values_and_what_it_says_is_marked(
     alice: Any, calculating: Served, lying: Served, connect: Any, reached: ConnectedServers, in_threads: None

@@ -74,6 +74,7 @@ async def test_the_connection_goes_to_the_address_that_was_looked_at(web: Web) -
     assert headers["accept-encoding"] == "identity"
 
 
+@pytest.mark.slow
 async def test_an_address_that_leads_nowhere_leaves_its_turn_to_the_next(web: Web) -> None:
     web.pages["/"] = "hello"
 

@@ -25,6 +25,7 @@ def said(response: Any) -> str:
     return " ".join(re.sub(r"<[^>]+>", " ", response.content.decode()).split())
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B26")
 def test_an_administrator_connects_reviews_and_sees_what_a_server_changed(
     alice: Any, bob: Any, client_of: Any, calculating: Served
@@ -114,6 +115,7 @@ def test_an_administrator_connects_reviews_and_sees_what_a_server_changed(
     assert not McpTool.objects.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B26")
 def test_the_tools_of_a_server_that_is_renamed_are_named_after_it_and_another_may_take_the_old_name(
     bob: Any, client_of: Any, calculating: Served
@@ -188,6 +190,7 @@ def crowded(bob: Any) -> McpServer:
     return with_tools(actions.add_server(bob, wanted), reading.MOST_TOOLS + 1)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B26")
 def test_the_pages_tell_which_tools_agents_are_not_given(
     alice: Any, bob: Any, client_of: Any, crowded: McpServer

@@ -116,6 +116,7 @@ async def test_what_an_administrator_installed_is_connected_and_used(
     assert json.loads(str(answer.content))["key"] == "s3cret"
 
 
+@pytest.mark.slow
 @needs_walls
 @pytest.mark.spec("B26")
 async def test_a_program_runs_within_walls_in_a_box_of_each_persons_own(alice: Any, charlie: Any, clock: Any) -> None:

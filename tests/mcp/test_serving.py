@@ -129,6 +129,7 @@ async def test_what_breaks_within_is_told_in_our_words_and_never_in_its_own(erro
     assert (result["isError"], result["structuredContent"]["error"]["code"]) == (True, code)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B26", "B4")
 async def test_what_waits_is_listed_with_its_hash_and_decided_only_with_it(
     alice: Any, charlie: Any, web: Web, scripted_server: ScriptedServer, make_runner: Runners
@@ -165,6 +166,7 @@ def _begin(user: Any) -> UUID:
     return actions.start(user=user, conversation_id=None, question="Pin hello", pipeline="asks").id
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B26")
 async def test_documents_are_found_by_who_may_see_them(alice: Any, charlie: Any, web: Web, in_threads: None) -> None:
     document = await sync_to_async(given)(

@@ -138,6 +138,7 @@ def test_who_says_no_at_the_server_is_told_so_and_nobody_waits_any_longer(
     assert server.state == "needs_sign_in"
 
 
+@pytest.mark.slow
 def test_a_server_whose_secrets_cannot_be_read_any_more_can_be_signed_in_to(
     guarding: Served, bob: Any, client_of: Any, transactional_db: None
 ) -> None:
@@ -179,6 +180,7 @@ async def test_where_a_server_sends_us_to_sign_in_is_told_as_what_a_stranger_sai
     assert "obey-me.invalid" in failed.value.said
 
 
+@pytest.mark.slow
 def test_who_clicks_twice_signs_in_by_the_second(
     bob: Any, client_of: Any, guarding: Served, transactional_db: None
 ) -> None:
@@ -198,6 +200,7 @@ def test_who_clicks_twice_signs_in_by_the_second(
     assert actions.look(bob, server.pk).state == "connected"
 
 
+@pytest.mark.slow
 def test_a_sign_in_that_fails_takes_nothing_from_who_signed_in_after_it(
     bob: Any, client_of: Any, guarding: Served, transactional_db: None
 ) -> None:
@@ -231,6 +234,7 @@ def runs_out(server: McpServer) -> None:
     McpServer.objects.filter(pk=server.pk).update(sealed=sealed({"oauth": {**kept, "expires_at": time.time() - 1}}))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B26")
 def test_of_many_who_come_with_an_old_token_one_renews_it_for_all(rotating: Signed, bob: Any) -> None:
     runs_out(rotating.server)
@@ -297,6 +301,7 @@ def test_a_run_that_finds_a_sign_in_over_leaves_the_button_for_another_on_the_pa
     assert f"{HERE}{rotating.server.pk}/sign-in/" in client_of(bob).get(f"{HERE}{rotating.server.pk}/").content.decode()
 
 
+@pytest.mark.slow
 def test_the_turn_of_one_who_died_with_it_ends_by_itself(rotating: Signed, bob: Any) -> None:
     runs_out(rotating.server)
     held = timezone.now() + timedelta(seconds=2)
@@ -324,6 +329,7 @@ def test_a_turn_that_is_over_gives_nothing_of_the_next_back(rotating: Signed) ->
     assert second.until is not None
 
 
+@pytest.mark.slow
 def test_one_whose_token_was_taken_back_by_a_renewal_goes_on_with_the_new_one(rotating: Signed, bob: Any) -> None:
     """A run that connected before: its own token had time left."""
 
@@ -350,6 +356,7 @@ def looks(by: Any, server: McpServer, states: list[str]) -> None:
         connections.close_all()
 
 
+@pytest.mark.slow
 def test_what_a_server_gave_is_not_kept_for_another_address(
     bob: Any, client_of: Any, guarding: Served, transactional_db: None
 ) -> None:

@@ -29,6 +29,7 @@ def test_sample_documents_are_made_once_and_belong_to_one_person(alice: Any, cha
     assert not Document.objects.of(charlie)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B23")
 def test_sample_documents_are_found_once_they_are_read(alice: Any, charlie: Any) -> None:
     for document in make_sample_documents(alice):
@@ -40,6 +41,7 @@ def test_sample_documents_are_found_once_they_are_read(alice: Any, charlie: Any)
     assert search(charlie.pk, wanted).passages == ()
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T06")
 def test_an_administrator_sees_a_document_and_not_what_it_says(alice: Any, bob: Any, client: Client) -> None:
     document = given(alice, "The merger is planned for May.", filename="plans.md", title="Secret merger")

@@ -143,6 +143,7 @@ def test_a_receiver_that_hangs_is_left_after_seconds_and_holds_nobody_up(
     assert set(errors) == {"No answer within 4 seconds."}
 
 
+@pytest.mark.slow
 def test_of_a_receiver_that_was_away_for_long_no_more_is_read_than_is_sent(add: Add, alice: Any, bob: Any) -> None:
     away, _ = add(alice, "http://127.0.0.1:9/away")
     there, _ = add(bob, "http://127.0.0.1:9/there")

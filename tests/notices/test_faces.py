@@ -281,6 +281,7 @@ def test_pages_ask_for_a_login(client: Client, path: str) -> None:
 # ── Admin ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B22")
 def test_admin_shows_the_log_without_content_and_changes_nothing(alices: Any, bob: Any, page_of: PageOf) -> None:
     endpoint, delivery = alices

@@ -159,6 +159,7 @@ def test_routing_and_handoffs_can_be_seen(in_the_middle: Stage) -> None:
     expect(open_node(page, "Data analysis")).to_contain_text("Data analysis → Code: Fit the latency curve")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S5")
 def test_a_doubtful_route_offers_the_other_modes_and_asks_again_in_one(open_stage: Any) -> None:
     stage = open_stage(Turn(recorded.plain(), question="Why is the sky blue?", status="completed"))
@@ -170,6 +171,7 @@ def test_a_doubtful_route_offers_the_other_modes_and_asks_again_in_one(open_stag
     assert said == [("say", "Why is the sky blue?", "research")]
 
 
+@pytest.mark.slow
 def test_a_doubtful_route_that_still_runs_is_stopped_before_it_is_asked_again(open_stage: Any) -> None:
     run = recorded.plain()
     del run.events[-2:]
@@ -181,6 +183,7 @@ def test_a_doubtful_route_that_still_runs_is_stopped_before_it_is_asked_again(op
     assert [frame["type"] for frame in stage.frames] == ["cancel", "say"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B10")
 def test_a_reload_in_the_middle_shows_the_same(in_the_middle: Stage) -> None:
     page = in_the_middle.page
@@ -207,6 +210,7 @@ def test_a_run_that_is_over_shows_the_same_to_who_watched_and_to_who_comes_later
     assert shown(later.page) == shown(watched.page)
 
 
+@pytest.mark.slow
 def test_what_is_opened_at_the_end_of_a_page_grows_below_the_readers_eyes(open_stage: Any) -> None:
     stage = open_stage(Turn(recorded.finished(), status="completed"), viewport={"width": 1280, "height": 760})
     expect(line(stage.page)).to_contain_text("Plan")
@@ -221,6 +225,7 @@ def test_what_is_opened_at_the_end_of_a_page_grows_below_the_readers_eyes(open_s
     assert line(stage.page).bounding_box() == place
 
 
+@pytest.mark.slow
 def test_what_could_not_be_read_of_an_old_run_can_be_read_again(open_stage: Any) -> None:
     run = recorded.plain()
     path = f"/executions/{run.execution_id}/events"
@@ -235,6 +240,7 @@ def test_what_could_not_be_read_of_an_old_run_can_be_read_again(open_stage: Any)
     expect(stage.page.locator(".routing")).to_contain_text("Routed to Chat · by the model · 0.41")
 
 
+@pytest.mark.slow
 def test_text_of_agents_is_never_mixed(open_stage: Any) -> None:
     run = Recorded()
     for name in ("one", "two"):
@@ -247,6 +253,7 @@ def test_text_of_agents_is_never_mixed(open_stage: Any) -> None:
     expect(stage.page.locator(".prose p")).to_have_text(["first part", "FIRST PART"])
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B24")
 @pytest.mark.threat("T10", "T11")
 def test_whatever_models_and_tools_write_is_text(open_stage: Any) -> None:
@@ -280,6 +287,7 @@ def test_whatever_models_and_tools_write_is_text(open_stage: Any) -> None:
     assert stage.page.locator(".answer :is(img, script, iframe, a[href^='javascript:'])").count() == 0
 
 
+@pytest.mark.slow
 def test_events_of_later_versions_do_no_harm(open_stage: Any) -> None:
     run = recorded.diamond_in_the_middle()
     for event in (

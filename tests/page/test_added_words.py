@@ -84,6 +84,7 @@ def test_words_that_got_no_answer_are_told_to_the_next_socket_under_the_same_id(
     assert first["client_id"]
 
 
+@pytest.mark.slow
 def test_words_of_which_nobody_knows_whether_they_arrived_keep_their_id_when_they_are_sent_anew(
     open_stage: Any,
 ) -> None:

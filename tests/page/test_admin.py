@@ -52,6 +52,7 @@ def test_its_pages_fit_keep_axes_rules_and_run_nothing(form: str, visit: Any, pe
         assert (path, axe_faults(page)) == (path, [])
 
 
+@pytest.mark.slow
 def test_on_a_phone_its_head_has_two_lines_and_the_first_column_of_a_list_stays(visit: Any, person: Any) -> None:
     page = visit(person("Root", is_staff=True, is_superuser=True), **FORMS["phone and dark"]).new_page()
     page.goto("/admin/accounts/user/")

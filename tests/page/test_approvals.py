@@ -85,6 +85,7 @@ def test_what_the_cards_say_is_a_function_of_what_they_are_told(watched: Watched
 # ── what is asked ──
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S132", "B5")
 def test_a_mail_is_shown_as_a_mail_with_who_asks_why_and_until_when(waiting: Waiting) -> None:
     page = waiting(asked.approval(asked.mail_call())).page
@@ -102,6 +103,7 @@ def test_a_mail_is_shown_as_a_mail_with_who_asks_why_and_until_when(waiting: Wai
     expect(page.locator(".activity-line")).to_contain_text("Waiting for approval")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B6", "S111")
 def test_a_reminder_marks_the_count_and_the_card_and_is_said(waiting: Waiting) -> None:
     request = asked.approval(asked.mail_call())
@@ -121,6 +123,7 @@ def test_a_reminder_marks_the_count_and_the_card_and_is_said(waiting: Waiting) -
     expect(page.locator(".frame-count")).to_have_text("2 waiting for you")
 
 
+@pytest.mark.slow
 def test_code_is_coloured_and_a_change_is_a_diff(waiting: Waiting) -> None:
     requests = (asked.approval(asked.code_call()), asked.approval(asked.diff_call()))
     page = waiting(*requests).page
@@ -134,6 +137,7 @@ def test_code_is_coloured_and_a_change_is_a_diff(waiting: Waiting) -> None:
     expect(card(page).locator(".diff-note")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_what_a_diff_does_not_show_is_said_below_it(waiting: Waiting) -> None:
     call = asked.diff_call()
     call["preview"] |= {"before": "", "notes": ["unreadable", "clipped", "constructor"]}
@@ -147,6 +151,7 @@ def test_what_a_diff_does_not_show_is_said_below_it(waiting: Waiting) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T20")
 def test_what_is_written_to_deceive_is_shown_by_name_and_nothing_of_it_runs(waiting: Waiting) -> None:
     body = "Pay\u200b now <img src=x onerror=alert(1)> <script>alert(2)</script>"
@@ -159,6 +164,7 @@ def test_what_is_written_to_deceive_is_shown_by_name_and_nothing_of_it_runs(wait
     assert page.locator(".approval img, .approval script, .approval b").count() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T20")
 def test_all_of_a_long_call_is_shown_and_enter_approves_nothing(waiting: Waiting) -> None:
     to = [f"person{number}@example.org" for number in range(50)]
@@ -175,6 +181,7 @@ def test_all_of_a_long_call_is_shown_and_enter_approves_nothing(waiting: Waiting
     assert stage.posts == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B4")
 def test_what_waits_for_a_reviewer_says_so_and_offers_nothing(waiting: Waiting) -> None:
     approvers = {"kind": "role", "name": "reviewer", "different_person": True}
@@ -187,6 +194,7 @@ def test_what_waits_for_a_reviewer_says_so_and_offers_nothing(waiting: Waiting) 
     expect(card(page)).to_contain_text("Waiting for approval")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S110")
 def test_a_subagents_request_names_the_agents_above_it(open_stage: Any) -> None:
     request = asked.approval(asked.mail_call(), agent_name="writing")
@@ -256,6 +264,7 @@ def test_who_begins_to_write_while_a_card_takes_the_focus_approves_nothing(waiti
     expect(page.locator(".approval-closed")).to_have_count(0)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S133")
 def test_a_denial_carries_its_reason(waiting: Waiting) -> None:
     request = asked.approval(asked.mail_call())
@@ -421,6 +430,7 @@ def test_a_rule_is_read_in_words_before_it_is_saved(waiting: Waiting) -> None:
     assert [body.get("remember") for path, body in stage.posts if path == "/hitl/respond"] == [remembered]
 
 
+@pytest.mark.slow
 def test_where_no_rule_may_be_made_the_card_says_why(waiting: Waiting) -> None:
     page = waiting(asked.approval(asked.mail_call())).page
 
@@ -428,6 +438,7 @@ def test_where_no_rule_may_be_made_the_card_says_why(waiting: Waiting) -> None:
     expect(page.get_by_role("combobox", name="Next time")).to_have_count(0)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B7")
 def test_a_no_to_what_cannot_be_undone_can_be_given_once_and_for_all(waiting: Waiting) -> None:
     request = asked.approval(asked.mail_call())
@@ -449,6 +460,7 @@ def test_a_no_to_what_cannot_be_undone_can_be_given_once_and_for_all(waiting: Wa
     assert (sent["decision"], sent["remember"]["scope"]) == ("denied", "run")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S120")
 def test_who_comes_too_late_sees_what_was_decided(waiting: Waiting) -> None:
     request = asked.approval(asked.mail_call())

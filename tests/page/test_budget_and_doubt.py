@@ -54,6 +54,7 @@ def test_a_budget_is_raised_to_what_is_typed_but_not_below_what_is_used(open_sta
     assert (answer["decision"], answer["choice"], answer["text"]) == ("answered", "raise", "30000")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B12")
 def test_a_new_limit_in_money_is_said_as_money(open_stage: Any) -> None:
     labels = {"raise": "Raise the limit to $2.00"}
@@ -70,6 +71,7 @@ def test_a_new_limit_in_money_is_said_as_money(open_stage: Any) -> None:
     expect(page.locator(".request-closed")).to_contain_text("Raise the limit to $7.50")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B12")
 def test_a_run_without_budget_finishes_with_what_there_is(open_stage: Any) -> None:
     stage = out_of_budget(open_stage)

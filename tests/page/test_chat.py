@@ -163,6 +163,7 @@ def test_a_question_of_one_tab_appears_in_the_other(page: Page, alices: Watched,
     assert alices.errors == []
 
 
+@pytest.mark.slow
 def test_escape_stops_the_answer_and_keeps_what_was_written(page: Page, live_site: Any) -> None:
     live_site.model.script(Script(match="Tell", text=LONG, tokens_per_s=40))
     ask(page, "Tell me all of it")
@@ -215,6 +216,7 @@ def test_what_was_read_of_an_answer_that_breaks_off_for_good_stays_above_the_err
     expect(answered(page, "failed").locator(".prose")).to_have_text("It is because")
 
 
+@pytest.mark.slow
 def test_a_lost_connection_loses_and_repeats_nothing(page: Page, alices: Watched, live_site: Any) -> None:
     live_site.model.script(Script(match="Tell", text=LONG, tokens_per_s=40))
     ask(page, "Tell me all of it")
@@ -305,6 +307,7 @@ def test_a_conversation_is_renamed_and_deleted(page: Page, alices: Watched, live
     assert (alices.dialogs, alices.errors) == ([], [])
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T10", "T12")
 def test_hostile_answers_and_questions_do_nothing(page: Page, alices: Watched, live_site: Any) -> None:
     text = "\n\n".join(payload.replace("\x00", "") for payload in list(PAYLOADS.values())[:40])
@@ -366,6 +369,7 @@ def test_the_reader_who_scrolled_up_is_left_alone(page: Page, live_site: Any) ->
     assert end < 2
 
 
+@pytest.mark.slow
 def test_the_keyboard_is_enough(page: Page, live_site: Any) -> None:
     word = uuid.uuid4().hex[:12]
     live_site.model.script(Script(match="Hello", text="Hi."))

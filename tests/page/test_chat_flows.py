@@ -93,6 +93,7 @@ def test_the_next_questions_wait_are_seen_taken_back_and_sent_in_order(open_stag
     assert [frame["text"] for frame in say_frames(stage)] == ["First next", "Third next"]
 
 
+@pytest.mark.slow
 def test_who_comes_back_says_what_it_has_and_when_that_was(open_stage: Any) -> None:
     run, _ = unfinished()
     stage: Stage = open_stage(Turn(run))
@@ -114,6 +115,7 @@ def test_who_comes_back_says_what_it_has_and_when_that_was(open_stage: Any) -> N
     }
 
 
+@pytest.mark.slow
 def test_a_question_is_edited_as_a_branch_and_the_keyboard_goes_between_them(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain("Blue is scattered."), question="Why is the sky blue?", status="completed"))
     page, turn = stage.page, stage.turns[0]
@@ -147,6 +149,7 @@ def test_a_question_is_edited_as_a_branch_and_the_keyboard_goes_between_them(ope
     assert say_frames(stage)[-1]["after"] == turn.ids[1]
 
 
+@pytest.mark.slow
 def test_what_may_be_asked_next_is_put_into_the_box_or_sent(open_stage: Any) -> None:
     turn = Turn(plain(), status="completed", follow_ups=("Why not violet?", "And at night?"))
     stage: Stage = open_stage(Turn(plain("Older."), status="completed", follow_ups=("Not shown",)), turn)
@@ -170,6 +173,7 @@ def test_what_may_be_asked_next_is_put_into_the_box_or_sent(open_stage: Any) -> 
     expect(chips).to_have_count(0)  # of an answer that is no longer the newest
 
 
+@pytest.mark.slow
 def test_what_was_added_too_late_and_refused_is_shown_with_the_reason_and_not_lost(open_stage: Any) -> None:
     turn = Turn(plain(), status="completed")
     stage: Stage = open_stage(turn)
@@ -185,6 +189,7 @@ def test_what_was_added_too_late_and_refused_is_shown_with_the_reason_and_not_lo
     expect(box(page)).to_have_value("In years.")
 
 
+@pytest.mark.slow
 def test_the_details_of_an_answer_tell_what_it_took_and_lead_to_the_run(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), status="completed"))
     page = stage.page
@@ -201,6 +206,7 @@ def test_the_details_of_an_answer_tell_what_it_took_and_lead_to_the_run(open_sta
     expect(page.get_by_role("button", name="Details")).to_be_focused()
 
 
+@pytest.mark.slow
 def test_a_run_that_failed_in_part_is_retried_from_what_failed(open_stage: Any) -> None:
     run = recorded.diamond_in_the_middle()
     run.tell(
@@ -227,6 +233,7 @@ PASTE = """([kind, name, text]) => {
 }"""
 
 
+@pytest.mark.slow
 def test_files_are_pasted_and_taken_off_and_text_with_a_picture_stays_text(open_stage: Any) -> None:
     added = (201, {"doc_id": str(uuid.uuid4())})
     stage: Stage = open_stage(Turn(plain(), status="completed"), answers={"/documents": added})
@@ -247,6 +254,7 @@ def test_files_are_pasted_and_taken_off_and_text_with_a_picture_stays_text(open_
     assert len(say_frames(stage)[0]["attachment_ids"]) == 1
 
 
+@pytest.mark.slow
 def test_a_draft_goes_along_to_another_tab(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), status="completed"))
     page = stage.page
@@ -260,6 +268,7 @@ def test_a_draft_goes_along_to_another_tab(open_stage: Any) -> None:
     expect(box(other.page)).to_have_value("half a thought")
 
 
+@pytest.mark.slow
 def test_the_list_has_pinned_ones_first_and_marks_what_runs_and_what_is_new(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), status="completed"))
     page = stage.page
@@ -296,6 +305,7 @@ def test_the_list_has_pinned_ones_first_and_marks_what_runs_and_what_is_new(open
     expect(page.locator(".side-list section").first.locator(".entry")).to_have_count(2)
 
 
+@pytest.mark.slow
 def test_a_picture_of_the_conversations_files_is_shown(open_stage: Any) -> None:
     turn = Turn(plain("![Chart](charts/revenue%202.png) ![x](../secret.png) ![y](https://evil.example/y.png)"))
     turn.status = "completed"
@@ -310,6 +320,7 @@ def test_a_picture_of_the_conversations_files_is_shown(open_stage: Any) -> None:
     expect(page.get_by_role("link", name="Picture: y (on evil.example)")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_what_is_sent_from_below_an_answer_is_asked_as_the_box_would(open_stage: Any) -> None:
     turn = Turn(plain(), status="completed", follow_ups=("Why not violet?",))
     stage: Stage = open_stage(turn)
@@ -326,6 +337,7 @@ def test_what_is_sent_from_below_an_answer_is_asked_as_the_box_would(open_stage:
     assert (sent["text"], sent["mode"], sent["options"]) == ("Why not violet?", "research", {"depth": "deep"})
 
 
+@pytest.mark.slow
 def test_a_pin_that_is_refused_says_why(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), status="completed"))
     page = stage.page
@@ -341,6 +353,7 @@ def test_a_pin_that_is_refused_says_why(open_stage: Any) -> None:
     expect(told).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_menu_is_walked_by_keys_and_left_by_tab(open_stage: Any) -> None:
     page = open_stage(Turn(plain(), status="completed")).page
     page.get_by_role("button", name="Mode: Auto").press("Enter")

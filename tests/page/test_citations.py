@@ -82,6 +82,7 @@ def _numbers(page: Page) -> list[str]:
     return page.locator(".prose .citation").all_inner_texts()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B19", "S31")
 def test_numbers_lead_to_the_passage_in_the_document_and_to_web_pages(open_stage: Any) -> None:
     page = _stage(open_stage, _run()).page
@@ -105,6 +106,7 @@ def test_numbers_lead_to_the_passage_in_the_document_and_to_web_pages(open_stage
     assert "page 3" in listed.inner_text()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B19")
 def test_a_number_of_a_page_that_was_read_as_a_whole_leads_to_that_page(open_stage: Any) -> None:
     whole = REPORT.model_copy(update={"chunk_id": None, "page": 12})
@@ -113,6 +115,7 @@ def test_a_number_of_a_page_that_was_read_as_a_whole_leads_to_that_page(open_sta
     assert page.locator(".prose .citation").first.get_attribute("href") == f"/documents/{DOCUMENT}/?page=12"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B19")
 def test_of_many_sources_the_first_are_listed_and_the_others_are_a_click_away(open_stage: Any) -> None:
     """Under the numbers by which the text cites them."""
@@ -128,6 +131,7 @@ def test_of_many_sources_the_first_are_listed_and_the_others_are_a_click_away(op
     assert "page 12" in listed.last.inner_text()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B19")
 def test_a_click_opens_the_document_at_the_passage(open_stage: Any) -> None:
     page = _stage(open_stage, _run()).page
@@ -139,6 +143,7 @@ def test_a_click_opens_the_document_at_the_passage(open_stage: Any) -> None:
     assert opened.value.url.endswith(f"/documents/{DOCUMENT}/?chunk={CHUNK}")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B19")
 def test_a_sentence_that_its_source_does_not_support_is_underlined_and_explained(open_stage: Any) -> None:
     page = _stage(open_stage, _run(ANSWER, (REPORT, NEWS, MAIL), *CHECKS)).page
@@ -152,12 +157,14 @@ def test_a_sentence_that_its_source_does_not_support_is_underlined_and_explained
     assert "Profit" not in said
 
 
+@pytest.mark.slow
 def test_an_answer_that_is_supported_has_no_legend(open_stage: Any) -> None:
     page = _stage(open_stage, _run()).page
 
     assert page.locator(".unsupported").count() == 0
 
 
+@pytest.mark.slow
 def test_pointing_at_a_number_shows_what_it_names_and_escape_hides_it(open_stage: Any) -> None:
     page = _stage(open_stage, _run()).page
     card = page.get_by_role("tooltip")
@@ -171,6 +178,7 @@ def test_pointing_at_a_number_shows_what_it_names_and_escape_hides_it(open_stage
     expect(card).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_by_keyboard_the_numbers_are_reached_and_described(open_stage: Any) -> None:
     page = _stage(open_stage, _run()).page
     page.locator(".prose .citation").first.focus()
@@ -188,6 +196,7 @@ def test_by_keyboard_the_numbers_are_reached_and_described(open_stage: Any) -> N
     expect(card).to_contain_text("Mail of Bob")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B10")
 def test_watching_and_reloading_show_the_same(open_stage: Any) -> None:
     run = _run(ANSWER, (REPORT, NEWS, MAIL), *CHECKS)
@@ -201,6 +210,7 @@ def test_watching_and_reloading_show_the_same(open_stage: Any) -> None:
     assert watched.locator(".sources").inner_html() == reloaded.locator(".sources").inner_html()
 
 
+@pytest.mark.slow
 def test_while_the_text_grows_numbers_lead_nowhere_yet(open_stage: Any) -> None:
     run = _run()
     page = _stage(open_stage, run.until(len(run.events) - 3), "running").page
@@ -254,6 +264,7 @@ def test_it_fits_a_phone_and_a_wide_screen(form: str, open_stage: Any) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.slow
 def test_a_table_is_copied_without_the_numbers_of_its_sources(open_stage: Any) -> None:
     page = _stage(open_stage, _run()).page
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -265,6 +276,7 @@ def test_a_table_is_copied_without_the_numbers_of_its_sources(open_stage: Any) -
     assert page.evaluate("navigator.clipboard.readText()") == "figure,Q3\r\nrevenue,4.2"
 
 
+@pytest.mark.slow
 def test_escape_hides_the_card_and_stops_no_answer(open_stage: Any) -> None:
     going = Recorded()
     going.agent("chat", "chat", "running", task="And now?")

@@ -54,6 +54,7 @@ WITHOUT_CLIPBOARD = """
 """
 
 
+@pytest.mark.slow
 def test_in_a_dialog_an_address_is_copied_without_the_clipboards_api_and_said_there(open_stage: Any) -> None:
     link = {
         "id": "7",

@@ -64,6 +64,7 @@ def menu(page: Page, name: str, *, choose: str) -> None:
     page.get_by_role("menuitem", name=choose).click()
 
 
+@pytest.mark.slow
 def test_what_the_pages_say_is_a_function_of_what_they_are_told(watched: Any, static_site: str) -> None:
     page = watched.new_page()
     page.goto(f"{static_site}/tests/page/render.html")
@@ -155,6 +156,7 @@ def test_a_document_is_shared_and_deleted_from_its_row_on_a_phone(live_site: Any
     assert faults == []
 
 
+@pytest.mark.slow
 def test_that_others_lose_a_document_with_it_is_said_where_a_project_alone_shares_it(person: Any, visit: Any) -> None:
     page = visit(person(), **FORMS["wide and light"]).new_page()
     page.goto("/documents/")
@@ -180,6 +182,7 @@ def test_that_others_lose_a_document_with_it_is_said_where_a_project_alone_share
     expect(for_others).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_file_is_refused_stopped_and_tried_again_beside_its_name(person: Any, visit: Any) -> None:
     page = visit(person(), **FORMS["wide and light"]).new_page()
     page.goto("/documents/")

@@ -52,6 +52,7 @@ def test_a_finished_answer_is_given_again_and_both_are_kept(page: Page, live_sit
     expect(versions).to_contain_text("1 / 2")
 
 
+@pytest.mark.slow
 def test_a_long_question_is_folded_and_shown_whole_on_demand(page: Page) -> None:
     ask(page, "\n".join(f"Line {number} of the report." for number in range(1, 61)))
     answered(page)
@@ -69,6 +70,7 @@ def test_a_long_question_is_folded_and_shown_whole_on_demand(page: Page) -> None
     assert height() < 450
 
 
+@pytest.mark.slow
 def test_a_file_is_dropped_on_the_chat_and_goes_along_with_the_question(page: Page, live_site: Any) -> None:
     chips = page.get_by_role("list", name="Files for this question").get_by_role("listitem")
     drop(page, sales_csv="region,revenue\nNorth,4.2\n")
@@ -141,6 +143,7 @@ def test_slides_are_shown_in_the_answer_and_in_its_run_and_can_be_looked_at(page
     expect(page.get_by_role("heading", name="shore-power.pptx")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_which_mails_one_gets_is_kept(page: Page) -> None:
     page.goto("/settings/notifications/")
     boxes = page.get_by_role("main").get_by_role("checkbox")
@@ -155,6 +158,7 @@ def test_which_mails_one_gets_is_kept(page: Page) -> None:
     assert [one.is_checked() for one in boxes.all()] == [not before[0], *before[1:]]
 
 
+@pytest.mark.slow
 def test_the_language_of_the_pages_is_chosen_in_the_settings_and_found_again(page: Page) -> None:
     page.goto("/settings/language/")
     page.get_by_role("radio", name="Deutsch").check()

@@ -120,6 +120,7 @@ def test_files_are_dropped_looked_at_changed_and_taken_back(person: Any, visit: 
     assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S81")
 @pytest.mark.parametrize("form", list(FORMS))
 def test_each_file_that_was_deleted_can_be_put_back_at_once_and_for_a_week(form: str, person: Any, visit: Any) -> None:

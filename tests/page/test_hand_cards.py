@@ -155,6 +155,7 @@ def test_commands_the_browser_an_app_and_a_skill_are_shown_in_words(open_stage: 
     expect(skill.get_by_role("definition")).to_have_text(["What sells?", "2", "a.csv, b.csv"])
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B24")
 @pytest.mark.threat("T10")
 def test_what_programs_and_models_say_is_text_and_nothing_of_elsewhere_is_loaded(open_stage: Any) -> None:
@@ -188,6 +189,7 @@ def test_what_programs_and_models_say_is_text_and_nothing_of_elsewhere_is_loaded
     expect(page.get_by_text("A chart cannot be shown")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_megabyte_of_output_does_not_hold_up_the_page(open_stage: Any) -> None:
     run = recorded.analysing(until_output=True)
     stage: Stage = open_stage(Turn(run))
@@ -233,6 +235,7 @@ def test_tokens_do_not_draw_programs_and_charts_anew(open_stage: Any) -> None:
     assert page.evaluate("window.changes") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S52")
 def test_files_are_attached_to_the_next_question(open_stage: Any, tmp_path: Path) -> None:
     known = "0a1b2c3d-0000-4000-8000-000000000001"

@@ -96,6 +96,7 @@ def test_a_name_without_a_blank_makes_no_page_wider_than_its_window(live_site: A
         assert over <= 0, f"{address} is {over} pixels too wide"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B5")
 def test_a_card_does_not_say_twice_that_it_needs_a_yes(open_stage: Any) -> None:
     request = asked.approval(asked.code_call(), why="execute_code needs a person's approval.")
@@ -153,6 +154,7 @@ def test_a_menu_of_many_projects_stays_in_the_window_and_begins_another_at_its_h
     assert faults_of(page) == []
 
 
+@pytest.mark.slow
 def test_a_password_can_be_looked_at_before_it_is_sent(visit: Any) -> None:
     page: Page = visit(None).new_page()
     page.goto("/accounts/login/")
@@ -169,6 +171,7 @@ def test_a_password_can_be_looked_at_before_it_is_sent(visit: Any) -> None:
     assert faults_of(page) == []
 
 
+@pytest.mark.slow
 def test_a_new_token_is_copied_with_one_press(person: Any, visit: Any) -> None:
     watched = visit(person())
     watched.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -183,6 +186,7 @@ def test_a_new_token_is_copied_with_one_press(person: Any, visit: Any) -> None:
     assert page.evaluate("navigator.clipboard.readText()") == page.locator("code.secret").inner_text()
 
 
+@pytest.mark.slow
 def test_a_budget_asks_for_a_person_or_a_group_only_where_it_is_for_one(person: Any, visit: Any) -> None:
     page = visit(person(is_staff=True)).new_page()
     page.goto("/usage/budgets/")
@@ -215,6 +219,7 @@ def test_a_page_that_is_not_for_you_says_whom_to_ask(person: Any, visit: Any) ->
     expect(page.get_by_role("main")).to_contain_text("ask an administrator")
 
 
+@pytest.mark.slow
 def test_files_for_which_there_is_no_room_are_told_of_where_one_writes(person: Any, visit: Any) -> None:
     page = visit(person()).new_page()
     page.goto("/")
@@ -229,6 +234,7 @@ def test_files_for_which_there_is_no_room_are_told_of_where_one_writes(person: A
     expect(told).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_examples_begin_with_the_first_on_a_phone_whatever_the_roster_brings(person: Any, visit: Any) -> None:
     watched = visit(person(), **PHONE)
     page = watched.new_page()
@@ -305,6 +311,7 @@ def test_no_field_is_so_small_that_a_phone_enlarges_the_page(person: Any, visit:
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path
 
 
+@pytest.mark.slow
 def test_long_words_of_what_one_searches_by_are_not_cut(person: Any, visit: Any) -> None:
     alice = person()
     wide = visit(alice, viewport={"width": 1440, "height": 900}, locale="de-DE").new_page()

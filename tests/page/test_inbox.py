@@ -69,6 +69,7 @@ def test_the_inbox_lists_the_oldest_first_and_a_card_decides(live_site: Any, per
     assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
 
 
+@pytest.mark.slow
 def test_the_next_request_is_offered_whatever_was_being_read_when_one_was_decided(
     live_site: Any, person: Any, visit: Any
 ) -> None:
@@ -204,6 +205,7 @@ def test_the_inbox_can_be_read_without_javascript_filtered_and_paged(live_site: 
     expect(page.get_by_role("heading", name="Nothing fits these filters")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_by_keyboard_a_filter_is_chosen_first_and_then_filtered_by(live_site: Any, person: Any, visit: Any) -> None:
     alice = person()
     open_request(live_site, alice, asked.mail_call())
@@ -280,6 +282,7 @@ def test_the_frame_counts_what_waits_as_it_is_now_on_every_page(
     assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B3")
 def test_after_several_were_decided_at_once_the_next_one_is_offered(live_site: Any, person: Any, visit: Any) -> None:
     alice = person()
@@ -299,6 +302,7 @@ def test_after_several_were_decided_at_once_the_next_one_is_offered(live_site: A
     expect(pane(page).locator(".approval")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_the_list_is_read_again_after_an_answer_that_broke_off(live_site: Any, person: Any, visit: Any) -> None:
     alice = person()
     open_request(live_site, alice, asked.mail_call())
@@ -324,6 +328,7 @@ def test_the_list_is_read_again_after_an_answer_that_broke_off(live_site: Any, p
     expect(rows(page)).to_have_count(2)
 
 
+@pytest.mark.slow
 def test_who_is_at_a_box_of_the_list_stays_there_when_the_list_is_read_again(
     live_site: Any, person: Any, visit: Any
 ) -> None:
@@ -342,6 +347,7 @@ def test_who_is_at_a_box_of_the_list_stays_there_when_the_list_is_read_again(
     expect(box).to_be_focused()
 
 
+@pytest.mark.slow
 def test_an_older_reading_that_fails_late_says_nothing_of_the_request_that_is_open(
     live_site: Any, person: Any, visit: Any
 ) -> None:

@@ -81,6 +81,7 @@ def test_a_correction_that_was_sent_without_a_session_stands_where_it_was_writte
     expect(page.get_by_text("It is there again.")).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_form_of_a_page_that_was_open_for_too_long_is_filled_in_when_one_goes_back(
     live_site: Any, person: Any, visit: Any
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_form_of_a_page_that_was_open_for_too_long_is_filled_in_when_one_goes_
     expect(page.get_by_role("heading", name="Harbour")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_form_that_is_clicked_twice_is_sent_once(live_site: Any, person: Any, visit: Any) -> None:
     alice = person()
     page = visit(alice).new_page()

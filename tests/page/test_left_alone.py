@@ -43,6 +43,7 @@ def settle(page: Page) -> None:
     )
 
 
+@pytest.mark.slow
 def test_who_reads_the_beginning_stays_there_when_another_question_is_asked(open_stage: Any) -> None:
     turns = [Turn(plain(TALL), question=f"Question {number}?", status="completed") for number in (1, 2, 3)]
     stage: Stage = open_stage(*turns)
@@ -94,6 +95,7 @@ def asking() -> Recorded:
     return run
 
 
+@pytest.mark.slow
 def test_words_for_a_run_that_were_refused_are_there_to_be_mended_and_sent_again(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(asking()), answers={"/hitl/respond": REFUSED})
     page = stage.page
@@ -108,6 +110,7 @@ def test_words_for_a_run_that_were_refused_are_there_to_be_mended_and_sent_again
     expect(field).to_have_value("2024 or 2025")
 
 
+@pytest.mark.slow
 def test_an_approval_with_instructions_that_was_refused_keeps_words_and_focus(open_stage: Any) -> None:
     request = asked.approval(asked.mail_call())
     run = asked.waiting_for(request)
@@ -142,6 +145,7 @@ def test_the_keys_of_a_card_still_work_when_its_answer_was_refused(open_stage: A
     expect(page.get_by_role("textbox", name="Why not?")).to_be_focused()
 
 
+@pytest.mark.slow
 def test_a_decision_that_was_refused_leaves_the_focus_in_its_card(open_stage: Any) -> None:
     run = Recorded()
     question = e.Interrupt(request_id=str(uuid.uuid4()), kind="decision", question="Which one?", options=("A", "B"))
@@ -182,6 +186,7 @@ def test_a_conversation_is_deleted_by_a_double_click_and_no_fault_is_told(open_s
     assert len(sent) == 1
 
 
+@pytest.mark.slow
 def test_an_answer_is_asked_for_again_once_by_a_double_click(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), status="completed"))
     page = stage.page
@@ -193,6 +198,7 @@ def test_an_answer_is_asked_for_again_once_by_a_double_click(open_stage: Any) ->
     assert [path for path, _ in stage.posts if path.endswith("/retry")] == [f"/messages/{stage.turns[0].ids[1]}/retry"]
 
 
+@pytest.mark.slow
 def test_the_title_says_in_another_tab_that_an_answer_is_written_and_that_it_is_there(open_stage: Any) -> None:
     run, ending = unfinished()
     stage: Stage = open_stage(Turn(run))

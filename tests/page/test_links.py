@@ -213,6 +213,7 @@ def test_in_the_run_view_it_asks_too(stage: Stage) -> None:
     expect(asked(page).locator("mark")).to_have_text([SECRET, CODED])
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T12")
 def test_on_a_shared_page_every_link_but_the_sources_asks(live_site: Any, person: Any, visit: Any) -> None:
     alice = person()

@@ -127,6 +127,7 @@ def test_what_is_known_is_shown_with_its_receipts_and_changed_without_javascript
     assert live_site.query("SELECT text FROM memory_memory WHERE user_id = %s", charlie.id)[0]["text"]
 
 
+@pytest.mark.slow
 def test_the_search_narrows_while_one_types_and_without_javascript_by_the_server(
     live_site: Any, person: Any, visit: Any
 ) -> None:
@@ -145,6 +146,7 @@ def test_the_search_narrows_while_one_types_and_without_javascript_by_the_server
     expect(page.locator(".memory-kind")).to_contain_text("Moved to Lyon")
 
 
+@pytest.mark.slow
 def test_a_long_list_unfolds_and_what_is_sought_in_it_is_found(live_site: Any, person: Any, visit: Any) -> None:
     alice = person()
     for number in range(25):

@@ -3,10 +3,13 @@
 import uuid
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.page.recorded import plain
 from tests.page.stage import MADE_AT, Stage, Turn
+
+pytestmark = pytest.mark.slow
 
 OLDER = str(uuid.uuid4())
 NEWEST: dict[str, Any] = {"next": None, "previous": None, "results": []}

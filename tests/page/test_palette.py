@@ -81,6 +81,7 @@ def test_commands_and_everything_are_found_by_keyboard_alone(open_stage: Any, fo
     expect(sheet).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_the_drawer_of_a_phone_is_closed_by_escape_and_gives_the_focus_back(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), status="completed"), **FORMS["phone and dark"])
     page = stage.page
@@ -134,6 +135,7 @@ def test_every_page_of_the_frame_has_the_commands_and_the_sheet_of_keys(form: st
     assert (faults, watched.errors) == ([], [])
 
 
+@pytest.mark.slow
 def test_a_search_that_cannot_be_made_does_not_say_that_nothing_is_there(open_stage: Any) -> None:
     away = (503, {"error": {"code": "away", "message": "The database is away."}})
     page = open_stage(Turn(plain(), status="completed"), answers={"/search/all": away}).page

@@ -124,6 +124,7 @@ def test_escape_leaves_the_form_and_not_the_run(working: Stage) -> None:
 # ── questions ──
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S96", "S112")
 def test_a_decision_is_made_with_one_click_and_stands_there_afterwards(open_stage: Any) -> None:
     run = recorded.asking("decision", "Which load?", options=("Today's", "Next year's"))
@@ -170,6 +171,7 @@ def test_a_question_takes_words_and_the_focus_and_enter_sends_them(open_stage: A
     }
 
 
+@pytest.mark.slow
 def test_a_question_with_suggestions_takes_one_of_them(open_stage: Any) -> None:
     stage = waiting(open_stage, recorded.asking("input", "Which quarter?", options=("Q2", "Q3")))
 
@@ -179,6 +181,7 @@ def test_a_question_with_suggestions_takes_one_of_them(open_stage: Any) -> None:
     assert stage.posts[0][1]["choice"] == "Q3"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S97")
 def test_declining_is_fine(open_stage: Any) -> None:
     stage = waiting(open_stage, recorded.asking("input", "How many a day?"))
@@ -189,6 +192,7 @@ def test_declining_is_fine(open_stage: Any) -> None:
     assert stage.posts[0][1]["decision"] == "denied"
 
 
+@pytest.mark.slow
 def test_who_types_keeps_the_focus_when_a_question_comes(open_stage: Any) -> None:
     run = recorded.asking("input", "How many a day?")
     asked = next(event["seq"] for event in run.events if event["type"] == "interrupt") - 1
@@ -203,6 +207,7 @@ def test_who_types_keeps_the_focus_when_a_question_comes(open_stage: Any) -> Non
     expect(stage.page.locator("#announcements")).to_contain_text("Your answer is needed: How many a day?")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S120")
 def test_a_question_that_was_answered_elsewhere_shows_how(open_stage: Any) -> None:
     found = {"status": "answered", "answer": {"choice": "B"}}
@@ -217,6 +222,7 @@ def test_a_question_that_was_answered_elsewhere_shows_how(open_stage: Any) -> No
     expect(stage.page.locator(".request-closed")).to_contain_text(message)
 
 
+@pytest.mark.slow
 def test_an_answer_that_was_not_taken_can_be_given_again(open_stage: Any) -> None:
     refusal = {"error": {"code": "unavailable", "message": "The database is busy. Try again."}}
     stage = waiting(open_stage, recorded.asking("input", "How many?"), answers={"/hitl/respond": (503, refusal)})
@@ -232,6 +238,7 @@ def test_an_answer_that_was_not_taken_can_be_given_again(open_stage: Any) -> Non
     expect(stage.page.locator(".request-closed")).to_contain_text("Answered: 300")
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_takes_its_question_back(open_stage: Any) -> None:
     run = recorded.asking("input", "How many?")
     stage = waiting(open_stage, run)
@@ -250,6 +257,7 @@ def review(open_stage: Any) -> Stage:
     return waiting(open_stage, recorded.asking("plan", "Shall I go on?", details={"tasks": TASKS}))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B13")
 def test_a_plan_is_accepted_as_it_is(open_stage: Any) -> None:
     stage = review(open_stage)
@@ -313,6 +321,7 @@ def test_what_a_task_waits_for_is_chosen_by_keys_and_no_circle_is_offered(open_s
     assert axe_faults(page) == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B13")
 def test_a_task_that_builds_on_one_of_an_earlier_plan_keeps_that_and_nothing_is_shown_to_wait_for(
     open_stage: Any,
@@ -329,6 +338,7 @@ def test_a_task_that_builds_on_one_of_an_earlier_plan_keeps_that_and_nothing_is_
     assert stage.posts[0][1]["plan"]["tasks"][0]["depends_on"] == ["done-before"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B13")
 def test_a_plan_is_not_sent_empty_and_can_be_rejected(open_stage: Any) -> None:
     stage = review(open_stage)
@@ -365,6 +375,7 @@ def test_words_are_added_to_the_running_answer(open_stage: Any, answer: str) -> 
     assert frame["execution_id"] == stage.turns[0].run.execution_id
 
 
+@pytest.mark.slow
 def test_words_that_the_run_does_not_take_stay_in_the_box(open_stage: Any) -> None:
     stage = open_stage(Turn(recorded.diamond_in_the_middle()))
     stage.steer_answer = {"type": "error", "error": {"code": "over", "message": "The run is over. Ask anew."}}
@@ -375,6 +386,7 @@ def test_words_that_the_run_does_not_take_stay_in_the_box(open_stage: Any) -> No
     expect(box(stage.page)).to_have_value("Wait")
 
 
+@pytest.mark.slow
 def test_beside_a_run_that_waits_for_a_person_something_else_can_be_asked(open_stage: Any) -> None:
     stage = waiting(open_stage, recorded.asking("input", "How many?"))
     box(stage.page).fill("What is a chunk?")
@@ -384,6 +396,7 @@ def test_beside_a_run_that_waits_for_a_person_something_else_can_be_asked(open_s
     assert [frame["type"] for frame in stage.frames] == ["say"]
 
 
+@pytest.mark.slow
 def test_escape_does_not_end_a_run_that_waits_for_a_person(open_stage: Any) -> None:
     stage = waiting(open_stage, recorded.asking("decision", "Which?", options=("A", "B")))
     stage.page.keyboard.press("Escape")
@@ -396,6 +409,7 @@ def test_escape_does_not_end_a_run_that_waits_for_a_person(open_stage: Any) -> N
     assert [frame["type"] for frame in stage.frames] == ["cancel"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S3", "S35")
 def test_research_is_asked_with_its_depth_and_field(open_stage: Any) -> None:
     stage = open_stage(Turn(recorded.plain(), status="completed"))
@@ -415,6 +429,7 @@ def test_research_is_asked_with_its_depth_and_field(open_stage: Any) -> None:
     expect(page.get_by_role("combobox", name="Depth")).to_have_value("deep")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B13")
 def test_the_plan_can_be_asked_for_before_it_runs(open_stage: Any) -> None:
     stage = open_stage(Turn(recorded.plain(), status="completed"))
@@ -430,6 +445,7 @@ def test_the_plan_can_be_asked_for_before_it_runs(open_stage: Any) -> None:
     expect(page.get_by_role("button", name="Mode: Auto · plan first")).to_have_text("Auto · plan first")
 
 
+@pytest.mark.slow
 def test_a_mode_that_lacks_something_says_what(open_stage: Any) -> None:
     reason = "No search provider is configured: set TAVILY_API_KEY."
     roster = {"results": [{"name": "web", "enabled": True, "available": False, "unavailable_reason": reason}]}

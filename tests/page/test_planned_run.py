@@ -188,6 +188,7 @@ def test_a_plan_that_is_shown_first_runs_as_the_person_changed_it(page: Page, li
     assert not any(said.startswith("## Task\nWork on beta now.") for said in tasks)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B13")
 def test_a_rejected_plan_does_nothing(page: Page, live_site: Any) -> None:
     know(live_site, PARALLEL)
@@ -239,6 +240,7 @@ def test_a_question_back_is_answered_in_words_and_by_a_choice_and_can_be_decline
     expect(closed).to_contain_text("Declined")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S46")
 def test_a_handoff_is_shown_below_the_agent_that_handed_over(page: Page, live_site: Any) -> None:
     arguments = json.dumps({"task_description": "Write an essay about sails", "context": "For children"})
@@ -257,6 +259,7 @@ def test_a_handoff_is_shown_below_the_agent_that_handed_over(page: Page, live_si
     expect(page.locator(".node").first).to_contain_text("Chat → Writing")
 
 
+@pytest.mark.slow
 def test_what_is_not_set_up_is_told_before_and_after(page: Page, live_site: Any) -> None:
     page.get_by_role("button", name="Mode: Auto").click()
     web = page.get_by_role("menuitemradio", name=re.compile("^Web"))
@@ -274,6 +277,7 @@ def test_what_is_not_set_up_is_told_before_and_after(page: Page, live_site: Any)
     expect(page.locator(".routing")).to_have_text("Routed to Web · as you chose")
 
 
+@pytest.mark.slow
 def test_a_task_that_cannot_be_done_says_why_in_words(page: Page, live_site: Any) -> None:
     graph = {"alpha": (), "beta": ("alpha",)}
     plan = json.loads(plan_text(graph))
@@ -290,6 +294,7 @@ def test_a_task_that_cannot_be_done_says_why_in_words(page: Page, live_site: Any
     expect(page.locator(".activity-body")).not_to_contain_text(re.compile(r"[a-z]+_[a-z]+"))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S5")
 def test_where_the_router_is_not_sure_the_page_offers_whom_to_ask_instead(page: Page, live_site: Any) -> None:
     unsure = json.dumps({"agent": "research", "confidence": 0.3, "reason": "It may be research."})

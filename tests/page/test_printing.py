@@ -3,6 +3,7 @@
 from typing import Any
 
 import pypdfium2
+import pytest
 
 from tests.page.recorded import plain
 from tests.page.stage import Stage, Turn
@@ -10,6 +11,7 @@ from tests.page.stage import Stage, Turn
 TALL = "\n\n".join(f"Paragraph {number} of a long answer." for number in range(40))
 
 
+@pytest.mark.slow
 def test_all_that_is_here_is_printed_and_not_only_what_was_drawn(open_stage: Any) -> None:
     turns = [Turn(plain(TALL), question=f"Question {number}?", status="completed") for number in range(1, 11)]
     stage: Stage = open_stage(*turns)

@@ -61,6 +61,7 @@ def test_alice_begins_a_project_adds_bob_and_a_file_and_bob_reads_it(
     assert (watched.errors, watched.foreign, watched.dialogs) == ([], [], [])
 
 
+@pytest.mark.slow
 def test_files_that_stay_outside_of_the_project_say_so_and_are_tried_again(person: Any, visit: Any) -> None:
     page = visit(person()).new_page()
     begin_project(page, "Harbour plans")

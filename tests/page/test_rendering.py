@@ -176,6 +176,7 @@ def test_each_block_is_told_once_when_it_is_finished(page: Page) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_long_answer_stays_quick_while_it_streams(page: Page) -> None:
     """Not a time but work: the last pieces of a long text are not drawn more often than the first."""
     drawn = page.evaluate(
@@ -267,6 +268,7 @@ def test_a_formula_runs_nothing_and_loads_nothing(page: Page, watched: Watched) 
     assert (watched.dialogs, watched.foreign) == ([], [])
 
 
+@pytest.mark.slow
 def test_nothing_is_broken_text_while_it_is_written(page: Page) -> None:
     """What is seen of table, list, formula and bold words at each length has none of the signs that make them."""
     seen = page.evaluate(

@@ -10,6 +10,7 @@ from tests.page.test_approvals import faults_of
 from tests.page.waiting import make_rule
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B7")
 def test_a_rule_stands_in_its_own_words_until_its_owner_takes_it_back(live_site: Any, person: Any, visit: Any) -> None:
     alice, bob = person(), person("Bob")

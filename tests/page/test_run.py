@@ -160,6 +160,7 @@ def test_all_that_was_made_is_in_one_place(open_stage: Any) -> None:
     expect(panel(page).get_by_role("group", name="Files")).to_contain_text("by month.csv")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B10", "B9")
 def test_its_address_and_width_stay_and_it_opens_and_closes_by_key(in_run: Stage) -> None:
     page = in_run.page
@@ -284,6 +285,7 @@ def test_of_a_run_of_many_events_only_what_is_seen_is_drawn(open_stage: Any) -> 
     expect(panel(page).locator(".lane")).to_have_count(9)
 
 
+@pytest.mark.slow
 def test_of_a_run_whose_log_is_kept_no_longer_the_view_says_so_and_asks_no_more(open_stage: Any) -> None:
     run = recorded.finished()
     words = "The log of this run, with its steps, is no longer kept. Its question and its answer are."

@@ -28,6 +28,7 @@ def go(page: Page, title: str) -> None:
     page.locator(".entry", has_text=title).get_by_role("link").click()
 
 
+@pytest.mark.slow
 def test_what_is_put_into_the_box_stands_below_what_somebody_wrote_there(open_stage: Any) -> None:
     turn = Turn(plain(), status="completed", follow_ups=("Why not violet?", "And at night?"))
     stage: Stage = open_stage(turn)
@@ -45,6 +46,7 @@ def test_what_is_put_into_the_box_stands_below_what_somebody_wrote_there(open_st
     expect(box(page)).to_have_value("What I was about to ask\n\nWhy not violet?")
 
 
+@pytest.mark.slow
 def test_a_waiting_question_is_taken_back_with_its_files_and_beside_what_was_written_since(open_stage: Any) -> None:
     run, _ = unfinished()
     added = (201, {"doc_id": "3f1f6a54-8c1c-4a0e-9d7e-0c0f6f3f9c11"})
@@ -70,6 +72,7 @@ def test_a_waiting_question_is_taken_back_with_its_files_and_beside_what_was_wri
     expect(waiting.get_by_role("list", name="Attached files")).to_have_text("sales.csv")
 
 
+@pytest.mark.slow
 def test_what_was_put_into_the_box_once_does_not_come_back(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), status="completed", follow_ups=("Why not violet?",)))
     page = stage.page
@@ -86,6 +89,7 @@ def test_what_was_put_into_the_box_once_does_not_come_back(open_stage: Any) -> N
     expect(box(page)).to_have_value("My own words")
 
 
+@pytest.mark.slow
 def test_words_on_their_way_to_one_answer_hold_up_no_other_conversation(open_stage: Any) -> None:
     run, _ = unfinished()
     stage: Stage = open_stage(Turn(run))
@@ -108,6 +112,7 @@ def test_words_on_their_way_to_one_answer_hold_up_no_other_conversation(open_sta
     assert [frame["text"] for frame in say_frames(stage)] == ["Something else"]
 
 
+@pytest.mark.slow
 def test_a_fault_of_one_conversation_is_not_told_in_the_next(open_stage: Any) -> None:
     run, _ = unfinished()
     stage: Stage = open_stage(Turn(run))
@@ -145,6 +150,7 @@ def test_what_one_tab_sent_does_not_stay_in_the_box_of_another(open_stage: Any) 
     expect(box(other.page)).to_have_value("")
 
 
+@pytest.mark.slow
 def test_nothing_is_written_behind_a_question_that_is_on_its_way(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), status="completed"))
     page = stage.page
@@ -173,6 +179,7 @@ def test_nothing_is_written_behind_a_question_that_is_on_its_way(open_stage: Any
     assert [frame["text"] for frame in say_frames(stage)] == ["First question"]
 
 
+@pytest.mark.slow
 def test_a_question_that_is_being_changed_is_found_again_until_it_is_sent_or_given_up(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain("Blue is scattered."), question="Why is the sky blue?", status="completed"))
     page, turn = stage.page, stage.turns[0]
@@ -200,6 +207,7 @@ def test_a_question_that_is_being_changed_is_found_again_until_it_is_sent_or_giv
     expect(changed).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_a_waiting_question_that_is_taken_back_in_one_tab_is_not_sent_by_another(open_stage: Any) -> None:
     run, ending = unfinished()
     stage: Stage = open_stage(Turn(run))
@@ -224,6 +232,7 @@ def test_a_waiting_question_that_is_taken_back_in_one_tab_is_not_sent_by_another
     assert say_frames(other) == []
 
 
+@pytest.mark.slow
 def test_a_title_that_is_being_typed_stays_when_the_list_is_drawn_anew(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), status="completed"))
     page = stage.page
@@ -240,6 +249,7 @@ def test_a_title_that_is_being_typed_stays_when_the_list_is_drawn_anew(open_stag
     expect(title).to_be_focused()
 
 
+@pytest.mark.slow
 def test_a_file_that_has_not_arrived_is_not_left_out_silently(open_stage: Any) -> None:
     refused = (422, {"error": {"code": "not_supported", "message": "This cannot be read."}})
     stage: Stage = open_stage(Turn(plain(), status="completed"), answers={"/documents": refused})
@@ -259,6 +269,7 @@ def test_a_file_that_has_not_arrived_is_not_left_out_silently(open_stage: Any) -
     assert [frame["text"] for frame in say_frames(stage)] == ["What does it say?"]
 
 
+@pytest.mark.slow
 def test_a_changed_question_that_is_too_long_says_so(open_stage: Any) -> None:
     stage: Stage = open_stage(Turn(plain(), question="Why?", status="completed"))
     page = stage.page

@@ -250,6 +250,7 @@ class TestMerge:
 
         assert board == {"research_sources": [{"url": "1"}]}
 
+    @pytest.mark.slow
     @given(boards, boards)
     def test_to_add_the_same_again_changes_nothing(self, board: dict[str, Any], additions: dict[str, Any]) -> None:
         once = merge(board, additions)

@@ -390,6 +390,7 @@ async def test_planning_runs_beside_what_else_is_going_on(alone: Alone, scripted
     assert scripted_server.most_at_once == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("death", list(Death))
 async def test_killed_at_any_record_it_makes_the_same_plan_and_asks_no_answer_twice(
     alone: Alone, scripted_server: ScriptedServer, death: Death

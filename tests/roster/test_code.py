@@ -310,6 +310,7 @@ async def test_what_other_agents_found_lies_whole_in_the_sandbox(scripted_server
     assert f"`{path}`" in prompt(scripted_server, 0)
 
 
+@pytest.mark.slow
 async def test_of_what_other_agents_found_as_much_lies_in_the_sandbox_as_a_file_takes(
     scripted_server: ScriptedServer, cases: Cases
 ) -> None:
@@ -484,6 +485,7 @@ async def test_a_program_that_ran_is_told_also_where_no_model_can_sum_it_up(
     assert shown(case.all_events) == output.result
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1", "B10")
 @pytest.mark.parametrize("death", Death)
 async def test_killed_at_any_record_people_see_the_result_also_where_its_summary_broke_off(

@@ -287,6 +287,7 @@ async def test_what_columns_and_charts_are_called_stands_between_the_marks(
     assert "- Obey me\n" in prompt(scripted_server, 2)
 
 
+@pytest.mark.slow
 def test_records_with_names_of_their_own_are_read_in_one_go() -> None:
     """Asked for all of the names, each of these would hold up the process, and all of its runs, for minutes."""
     table = table_in(json.dumps([{f"n{number}": number} for number in range(80_000)]))

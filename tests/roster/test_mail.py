@@ -426,6 +426,7 @@ def test_patterns_leave_nobody_out_who_is_named_beside_an_address(task: str, unk
     assert plan_by_patterns(task).unknown == unknown
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T30")
 @pytest.mark.parametrize(
     ("words", "action"),

@@ -199,6 +199,7 @@ async def test_a_ranking_that_fails_keeps_the_order_of_the_search(
     assert [chunk["chunk_id"] for chunk in output.data["chunks"]] == [f"c{number}" for number in range(1, 9)]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1")
 async def test_a_rag_run_that_is_killed_at_any_record_asks_no_model_twice(
     scripted_server: ScriptedServer, cases: Cases

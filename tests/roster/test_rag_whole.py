@@ -238,6 +238,7 @@ async def test_a_short_letter_is_read_by_the_small_model_to_its_end(
     assert output.result == "The rent goes up by ten euro. [1]"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1")
 async def test_a_reading_that_is_killed_at_any_record_comes_to_the_same(
     scripted_server: ScriptedServer, cases: Cases

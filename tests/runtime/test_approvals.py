@@ -547,6 +547,7 @@ async def test_a_gated_agent_asks_before_it_begins_and_works_on_the_effective_ta
     assert output(run)["task_done"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S122", "S123")
 @pytest.mark.parametrize(
     ("decision", "error", "reason"),

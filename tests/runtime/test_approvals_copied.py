@@ -43,6 +43,7 @@ async def the_call(id_: UUID) -> tuple[UUID, str]:
     return step.agent_id, ".".join(map(str, step.path))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B5", "B14")
 @pytest.mark.threat("T19")
 @pytest.mark.parametrize("flags", [{}, {"effect": "read", "probe": None}])

@@ -109,6 +109,7 @@ async def test_a_picture_that_was_uploaded_is_looked_at_without_any_mode_being_c
     assert (options["attachment_ids"], options["image_attachments"]) == ([picture], [picture])
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S96")
 @pytest.mark.parametrize(
     ("vision", "looked"),
@@ -159,6 +160,7 @@ async def test_who_chose_a_provider_that_cannot_look_is_told_that_no_other_was_a
     assert {call.model for call in scripted_server.calls} == {"mine-pro", ASIDE.model}
 
 
+@pytest.mark.slow
 async def test_of_a_picture_and_a_document_both_are_used(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners, providers: Providers
 ) -> None:
@@ -179,6 +181,7 @@ async def test_of_a_picture_and_a_document_both_are_used(
     assert "A sign in signal red." in scripted_server.calls[-1].last_user
 
 
+@pytest.mark.slow
 async def test_a_picture_of_somebody_else_is_neither_told_nor_shown(
     alice: Any, charlie: Any, scripted_server: ScriptedServer, make_runner: Runners, providers: Providers
 ) -> None:
@@ -208,6 +211,7 @@ async def test_what_can_neither_be_searched_nor_looked_at_is_no_reason_to_search
     assert f'- attached file "backup.bin", id {archive}' in scripted_server.calls[0].last_user
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T16")
 async def test_a_name_that_others_gave_to_an_attached_file_is_text_of_theirs(
     alice: Any, charlie: Any, scripted_server: ScriptedServer, make_runner: Runners
@@ -236,6 +240,7 @@ async def test_a_name_that_others_gave_to_an_attached_file_is_text_of_theirs(
     assert pages.asked == [evil]
 
 
+@pytest.mark.slow
 async def test_what_was_attached_to_earlier_questions_can_be_looked_at_again(
     alice: Any, charlie: Any, scripted_server: ScriptedServer, make_runner: Runners, providers: Providers
 ) -> None:

@@ -86,6 +86,7 @@ async def test_agents_that_reach_the_limit_at_once_ask_once_and_go_on_when_it_is
     assert runner is not None
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B12")
 async def test_finish_answers_from_what_there_is_and_says_so(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
@@ -157,6 +158,7 @@ async def test_a_run_that_may_ask_nobody_finishes(
     assert not await sync_to_async(Request.objects.filter(execution_id=run.id).exists)()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1", "B12")
 async def test_another_runner_goes_on_with_the_answer(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners

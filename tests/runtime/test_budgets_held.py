@@ -128,6 +128,7 @@ def the_only(found: list[Driving]) -> Driving:
     return one
 
 
+@pytest.mark.slow
 async def test_fifty_runs_at_once_never_go_beyond_any_limit(alice: Any, bob: Any, houses: Any) -> None:
     group = await sync_to_async(Group.objects.create)(name="sales")
     for person in (alice, bob):
@@ -362,6 +363,7 @@ STEPS = st.lists(
 )
 
 
+@pytest.mark.slow
 @hypothesis_settings(
     max_examples=12, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
 )

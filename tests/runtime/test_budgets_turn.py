@@ -93,6 +93,7 @@ async def test_what_a_run_took_is_counted_for_its_person_and_the_installation_an
     assert {call.body.get("max_tokens") for call in scripted_server.calls} == {16_384}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B11")
 async def test_a_call_that_began_before_a_budget_was_set_is_counted_in_it_within_seconds(
     alice: Any, bob: Any, scripted_server: ScriptedServer, make_runner: Runners

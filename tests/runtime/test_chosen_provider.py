@@ -48,6 +48,7 @@ async def test_what_was_asked_of_a_chosen_provider_is_shown_to_no_other(
     assert {call.model for call in scripted_server.calls} == {"mine-flash", "mine-pro"}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S134", "S188")
 @pytest.mark.parametrize(
     ("env", "options", "told"),

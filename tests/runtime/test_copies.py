@@ -191,6 +191,7 @@ async def test_only_one_try_of_a_run_goes_on_at_a_time(alice: Any, make_runner: 
     assert second.status == "pending"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S161", "B14")
 @pytest.mark.parametrize(
     ("error", "status", "is_tried_again"),

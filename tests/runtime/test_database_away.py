@@ -109,6 +109,7 @@ async def test_a_run_waits_while_the_database_takes_nothing(alice: Any, make_run
     assert (run.status, run.answer, run.crashes, run.epoch) == ("completed", "1 and 2", 0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1")
 async def test_a_connection_that_ended_in_the_pool_costs_no_run_anything(alice: Any, make_runner: Any) -> None:
     dsn = f"{database_dsn()} application_name=ended"

@@ -48,6 +48,7 @@ async def test_a_change_within_a_fold_is_found(alice: Any, echo_server: Scripted
         await sync_to_async(call_command)("verify_log", str(run.id))
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_all_that_ended_is_folded_however_much_it_is(alice: Any) -> None:
     """A hundred in five minutes were fewer than ten thousand people have in an hour."""

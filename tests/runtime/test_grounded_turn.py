@@ -48,6 +48,7 @@ async def answered(user: Any, **more: Any) -> Execution:
     return await ended(await start(user, QUESTION, mode="rag", about=TEMPORARY, **more), timeout_s=40)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B19", "S31", "S173", "S174")
 async def test_each_sentence_of_an_answer_is_checked_and_a_reload_shows_the_same(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
@@ -83,6 +84,7 @@ async def test_each_sentence_of_an_answer_is_checked_and_a_reload_shows_the_same
     assert shown(said) == ANSWER
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B19", "S174")
 async def test_an_attached_document_is_read_from_its_first_page_to_its_last_and_cited_by_them(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
@@ -114,6 +116,7 @@ async def test_an_attached_document_is_read_from_its_first_page_to_its_last_and_
     assert (cited["document_id"], cited["page"], cited.get("chunk_id")) == (str(document.id), last, None)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B19")
 async def test_where_the_checking_model_fails_the_words_verdict_stays(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
@@ -130,6 +133,7 @@ async def test_where_the_checking_model_fails_the_words_verdict_stays(
     assert checks_of(run)[1]["why"] == "Not in the source: 9."
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B19")
 async def test_an_answer_that_its_words_support_costs_no_call_more(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
@@ -195,6 +199,7 @@ async def test_the_provider_gives_nobody_anothers_pages_and_says_what_is_wrong_w
     assert (await provider.listed(hers, name_contains="ACME", limit=9)).documents[0].filename == REPORT.name
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T27")
 async def test_of_a_name_that_is_asked_for_ones_own_document_comes_before_all_that_others_share(
     alice: Any, charlie: Any, transactional_db: None
@@ -212,6 +217,7 @@ async def test_of_a_name_that_is_asked_for_ones_own_document_comes_before_all_th
     assert found.total == 4
 
 
+@pytest.mark.slow
 async def test_in_a_project_its_documents_are_searched_first(alice: Any, charlie: Any, transactional_db: None) -> None:
     inside = await take_in(alice, "The budget of the project Falcon is 7 million euro.", filename="inside.md")
     await take_in(alice, "The budget of the project Falcon was 5 million euro in an old draft.", filename="outside.md")
@@ -329,6 +335,7 @@ async def test_a_model_describes_a_document_once_by_a_run_that_no_list_shows(
     assert "<untrusted" in scripted_server.calls[0].last_user
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S164")
 async def test_without_a_capable_model_or_a_text_no_run_describes(
     alice: Any, scripted_server: ScriptedServer, transactional_db: None, monkeypatch: pytest.MonkeyPatch
@@ -348,6 +355,7 @@ async def test_without_a_capable_model_or_a_text_no_run_describes(
     assert not await Execution.objects.aexists()
 
 
+@pytest.mark.slow
 async def test_what_a_model_is_shown_of_a_document_is_bounded_and_from_all_of_it(
     alice: Any, transactional_db: None
 ) -> None:
@@ -370,6 +378,7 @@ TO_RAG = (
 TO_CHAT = ("What is the capital of France?", "Why is the sky blue?", "What is water?", "Thanks a lot!")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S170")
 async def test_a_question_that_the_persons_documents_speak_of_reaches_them_by_itself(
     alice: Any, charlie: Any, echo_server: ScriptedServer, make_runner: Runners

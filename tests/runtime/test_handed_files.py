@@ -91,6 +91,7 @@ async def begun_anew(id_: UUID, alice: Any, plotting: Plotting) -> None:
     plotting.goes_on.set()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S48", "S107")
 @pytest.mark.parametrize(
     ("ends", "status"),
@@ -128,6 +129,7 @@ async def _is_driven_by_another(runner: Runner, id_: UUID, first: Driver) -> boo
     return runner.driving.get(id_, first) is not first
 
 
+@pytest.mark.slow
 async def test_a_sandbox_that_does_not_answer_holds_up_no_end(alice: Any, make_runner: Runners) -> None:
     class Stuck(FakeSandbox):
         async def clear_given(self, about: Any) -> None:

@@ -81,6 +81,7 @@ async def gives_up_and_waits(context: AgentContext, turn: dict[str, Any]) -> dic
     return {"answer": "", "sources": []}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "script", "place", "counted"),
     [

@@ -121,6 +121,7 @@ FOR_EVER = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S37", "S79", "S107")
 @pytest.mark.parametrize("what", FOR_EVER)
 async def test_a_model_that_calls_what_never_works_and_never_answers_is_ended_and_the_answer_says_why(
@@ -157,6 +158,7 @@ NOTHING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S107", "S79")
 @pytest.mark.parametrize("what", NOTHING)
 async def test_a_model_that_answers_nothing_is_asked_once_more_and_then_people_are_told(
@@ -246,6 +248,7 @@ async def test_arguments_and_results_that_postgres_cannot_store_are_cleaned_on_t
     assert "\x00" not in json.dumps(said, ensure_ascii=False)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S79")
 async def test_a_result_of_five_megabytes_is_clipped_for_the_model_and_in_the_journal(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners

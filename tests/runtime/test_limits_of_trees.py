@@ -84,6 +84,7 @@ async def test_two_agents_that_hand_a_task_to_each_other_for_ever_are_stopped_an
     }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S42")
 @pytest.mark.parametrize(
     ("target", "limit", "words"),
@@ -133,6 +134,7 @@ async def test_agents_that_work_side_by_side_share_the_runs_limit_of_handoffs(
 # --- forks without end
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S99", "S102", "S107")
 @pytest.mark.parametrize(
     ("each", "agents", "deepest", "reasons"),
@@ -168,6 +170,7 @@ def _depth(agent: Any, agents: Mapping[Any, Any]) -> int:
     return 0 if agent.parent_id is None else 1 + _depth(agents[agent.parent_id], agents)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S99", "S107")
 async def test_a_model_that_forks_and_never_waits_ends_and_its_children_with_it(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
@@ -201,6 +204,7 @@ async def test_waiting_for_handles_that_do_not_exist_is_refused_in_words(
     assert all("You have not started an agent" in words for words in refusals(said))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S14", "S107", "B28")
 async def test_a_plan_that_grows_beyond_what_a_run_may_have_is_answered_from_what_is_done(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners

@@ -63,6 +63,7 @@ async def test_an_agent_that_takes_too_long_is_tried_again_and_then_the_run_says
     assert (run.status, run.error_message) == ("failed", "chat took longer than 0.05 s and was stopped.")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S107", "B28")
 async def test_a_part_of_a_plan_that_takes_too_long_is_named_in_the_answer_and_the_others_stay(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
@@ -97,6 +98,7 @@ DOWN: Mapping[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S107", "B28")
 @pytest.mark.parametrize("how", DOWN)
 async def test_a_provider_that_goes_down_in_the_middle_of_a_plan_leaves_what_was_found(
@@ -133,6 +135,7 @@ async def test_without_its_planner_one_agent_answers_and_people_are_told(
     assert any("has a fault of its own" in event["description"] for event in told(said, "stage", name="plan"))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S14", "S107")
 async def test_a_verifier_that_is_never_satisfied_is_heard_twice_and_then_there_is_an_answer(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners

@@ -54,6 +54,7 @@ def answered(text: str, **more: Any) -> Script:
     return Script(text=text, usage=EACH, cost_usd=0.01, **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "scripts", "calls"),
     [
@@ -129,6 +130,7 @@ async def test_what_was_refused_counts_nothing(
     assert await ledger() == (None, None)
 
 
+@pytest.mark.slow
 async def test_a_call_stopped_in_a_repair_counts_exactly_what_is_known(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
 ) -> None:

@@ -27,6 +27,7 @@ ORDER = offered("order", Risk.WRITE, requires_approval=False)
 ORDERED = ScriptedCall(name="mcp_shop_order", arguments=json.dumps({"what": "tea"}))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S11", "S15", "S25", "S28", "S29")
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_a_graph_of_agents_answers_and_each_starts_when_its_own_dependencies_are_done(
@@ -145,6 +146,7 @@ GARBAGE: Mapping[str, str] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S27", "S14")
 @pytest.mark.parametrize("what", GARBAGE)
 async def test_a_garbage_plan_is_replaced_by_one_agent_and_people_are_told(

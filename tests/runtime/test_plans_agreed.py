@@ -100,6 +100,7 @@ async def test_a_rejected_plan_is_told_as_that_with_the_reason(
     assert [event["status"] for event in told(said, "interrupt_response")] == ["denied"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B13")
 async def test_a_plan_that_was_changed_into_what_cannot_be_run_is_told_as_that_with_what_is_wrong(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners
@@ -191,6 +192,7 @@ async def test_agents_whose_tasks_name_what_needs_a_yes_do_not_begin_where_nobod
 # --- a plan that goes on from another
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B13", "S14", "S132")
 async def test_a_new_plan_that_brings_in_what_cannot_be_undone_is_asked_about_and_runs_when_agreed_to(
     alice: Any, scripted_server: ScriptedServer, make_runner: Runners

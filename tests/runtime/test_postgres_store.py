@@ -116,6 +116,7 @@ async def store(transactional_db: None, alice: Any) -> AsyncIterator[StoreUnderT
     await sync_to_async(connections.close_all)()
 
 
+@pytest.mark.slow
 async def test_what_a_tick_stores_is_looked_up_once_a_run_whatever_the_database_believes(
     store: PostgresUnderTest,
 ) -> None:

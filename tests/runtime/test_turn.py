@@ -97,6 +97,7 @@ async def test_what_is_done_in_a_stage_is_told_with_its_name(
     assert (stages["routing"], stages["stage"], stages["complete"]) == (None, None, None)
 
 
+@pytest.mark.slow
 async def test_many_runs_are_driven_at_once_and_none_is_mixed_with_another(
     alice: Any, echo_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -290,6 +291,7 @@ async def test_a_runner_that_is_stopped_gives_its_runs_back_and_another_goes_on(
     assert run.crashes == 0
 
 
+@pytest.mark.slow
 async def test_a_run_whose_lease_another_took_writes_nothing_more(
     alice: Any, echo_server: ScriptedServer, make_runner: Runners
 ) -> None:
@@ -326,6 +328,7 @@ async def test_a_run_that_lost_three_runners_alone_is_failed_with_that_reason(
     assert "crashed the worker 3 times" in run.error_message
 
 
+@pytest.mark.slow
 async def test_runs_that_were_merely_near_a_crash_are_not_failed_for_it(
     alice: Any, echo_server: ScriptedServer, make_runner: Runners
 ) -> None:

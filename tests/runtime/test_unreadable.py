@@ -56,6 +56,7 @@ async def check_end(id_: UUID, code: str) -> Execution:
     return run
 
 
+@pytest.mark.slow
 async def test_a_run_whose_journal_cannot_be_read_ends_after_three_tries(alice: Any, make_runner: Runners) -> None:
     await make_runner(NO_MODEL, lease_s=LEASE_S, extra=PROGRAMS)
     id_ = await start(alice, "May I?", pipeline="asks")
@@ -69,6 +70,7 @@ async def test_a_run_whose_journal_cannot_be_read_ends_after_three_tries(alice: 
     assert run.crashes == 3
 
 
+@pytest.mark.slow
 async def test_so_does_one_of_which_the_database_itself_cannot_read_something(alice: Any, make_runner: Runners) -> None:
     await make_runner(NO_MODEL, lease_s=LEASE_S, extra=PROGRAMS)
     id_ = await start(alice, "May I?", pipeline="asks")
@@ -93,6 +95,7 @@ async def test_a_run_of_another_version_is_not_read_at_all(alice: Any, make_runn
     assert (await check_end(id_, "other_version")).crashes == 0
 
 
+@pytest.mark.slow
 async def test_news_that_cannot_be_read_end_their_own_run_and_no_other(alice: Any, make_runner: Runners) -> None:
     """The loop that reads them renews the leases of all."""
 
@@ -163,6 +166,7 @@ class FailingGateway(ModelGateway):
         self._prices = book
 
 
+@pytest.mark.slow
 async def test_a_runner_one_of_whose_loops_ends_gives_its_runs_back_and_ends_with_that_error(
     alice: Any, make_runner: Runners
 ) -> None:

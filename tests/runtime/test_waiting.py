@@ -98,6 +98,7 @@ async def test_nobody_else_can_answer(alice: Any, charlie: Any, make_runner: Run
     assert (await waiting(id_)).status == "awaiting_user"
 
 
+@pytest.mark.slow
 async def test_of_many_decisions_at_once_one_wins(alice: Any, make_runner: Runners) -> None:
     await make_runner(NO_MODEL, extra=PROGRAMS)
     id_ = await start(alice, "May I?", pipeline="asks")

@@ -150,6 +150,7 @@ def test_whoever_else_it_is_or_has_not_the_scope_gets_nowhere(alice: Any, charli
     assert Schedule.objects.get().question == QUESTION
 
 
+@pytest.mark.slow
 def test_lists_ask_the_same_number_of_queries_however_long(alice: Any, api_of: Any, client_of: Any) -> None:
     api, page = api_of(alice), client_of(alice)
 

@@ -97,6 +97,7 @@ def test_what_cannot_be_is_said_at_its_field_and_nothing_typed_is_lost(
     assert 'value="News"' in answer.content.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B8")
 @pytest.mark.django_db
 def test_a_yes_beforehand_is_one_row_and_what_a_program_approved_is_never_widened(alice: Any, client_of: Any) -> None:
@@ -137,6 +138,7 @@ def test_the_history_says_what_came_of_each_time(alice: Any, client_of: Any) -> 
     assert "<b>News" not in shown
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_its_buttons_do_what_they_say_for_its_owner_alone(alice: Any, charlie: Any, client_of: Any) -> None:
     schedule = made(alice)
@@ -157,6 +159,7 @@ def test_its_buttons_do_what_they_say_for_its_owner_alone(alice: Any, charlie: A
     assert "News" not in theirs.get("/schedules/").content.decode()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_refused_form_shows_the_next_times_as_before(alice: Any, client_of: Any) -> None:
     refused = {**TYPED, "question": "", "on_approval": "", "frequency": "daily"}
@@ -169,6 +172,7 @@ def test_a_refused_form_shows_the_next_times_as_before(alice: Any, client_of: An
         assert shown.count("<li><time") == 5
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_next_times_are_told_in_the_zone_of_the_schedule(alice: Any, client_of: Any) -> None:
     alice.time_zone = "Asia/Tokyo"

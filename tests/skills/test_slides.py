@@ -97,6 +97,7 @@ class TestDeck:
 
 
 class TestLayout:
+    @pytest.mark.slow
     def test_every_text_fits_into_its_place_and_every_place_on_the_slide(self) -> None:
         long = {"kind": "bullets", "title": "A title " * 18, "points": ["a point of many words " * 8] * 14}
         columns = {
@@ -345,6 +346,7 @@ async def test_a_title_is_a_name_and_no_way_through_folders() -> None:
     assert reply["data"]["path"] == "slides/income-costs-q3-q4.pptx"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B2")
 @pytest.mark.parametrize("death", list(Death))
 async def test_a_presentation_that_was_interrupted_is_looked_for_under_the_name_that_its_title_gives(
@@ -377,6 +379,7 @@ def wanting_slides(**params: Any) -> Any:
 
 
 class TestSkill:
+    @pytest.mark.slow
     @pytest.mark.spec("S194", "S195")
     async def test_a_wish_becomes_a_file_and_pictures_in_the_workspace(
         self, alone: Alone, scripted_server: ScriptedServer

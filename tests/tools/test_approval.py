@@ -795,6 +795,7 @@ SAID: dict[str, Callable[[ToolCase], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B1", "B2", "B5")
 @pytest.mark.threat("T19")
 @pytest.mark.parametrize("death", list(Death))

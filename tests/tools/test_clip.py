@@ -35,6 +35,7 @@ def test_a_text_that_was_cut_before_still_says_how_long_it_was() -> None:
     assert "2,000" not in clip(stored, 500, total=1_000_000)
 
 
+@pytest.mark.slow
 @given(json_values, st.integers(min_value=300, max_value=2_000))
 def test_a_cut_value_fits_or_is_nothing(value: object, limit: int) -> None:
     cut = clip_value(value, limit)

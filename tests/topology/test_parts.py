@@ -73,6 +73,7 @@ def test_nginx_takes_the_file_for_web_servers_at_other_addresses(tmp_path: Path)
     assert site.count("max_fails=") == 2
 
 
+@pytest.mark.slow
 @needs_nginx
 @pytest.mark.parametrize(("said", "told"), [(None, "http"), ("https", "https"), ("ftp", "http")])
 def test_nginx_passes_on_what_a_load_balancer_before_it_says_of_tls(

@@ -44,6 +44,7 @@ def test_neither_head_nor_a_range_tells_anything_of_what_is_not_ones_own(alice: 
             assert method == "options" or told.status_code in (404, 405), (method, rule.route)
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T04")
 def test_the_owner_is_told_how_long_the_file_is(alice: Any) -> None:
     """So the test above is about something."""
@@ -55,6 +56,7 @@ def test_the_owner_is_told_how_long_the_file_is(alice: Any) -> None:
     assert client.head(file)["Content-Length"] == str(len(f"{WORD} file"))
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T04")
 def test_an_export_ends_when_it_says(alice: Any) -> None:
     things, client = things_of(alice), Client()

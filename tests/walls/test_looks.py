@@ -43,6 +43,7 @@ def signed_in(user: Any) -> Client:
     return client
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S210")
 @pytest.mark.threat("T06")
 def test_each_look_at_what_alice_asked_is_noted_and_none_at_ones_own(run: Execution, bob: Any) -> None:

@@ -138,6 +138,7 @@ def _says_whose(call: ast.Call) -> bool:
     return call.func.attr in SCOPED or any(word.arg in OWNERS for word in call.keywords)
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T01")
 def test_every_face_asks_for_rows_as_somebodys() -> None:
     found = {

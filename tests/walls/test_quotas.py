@@ -474,6 +474,7 @@ async def test_a_question_on_the_socket_is_refused_with_its_id_so_that_the_page_
 # ── fairness ──
 
 
+@pytest.mark.slow
 async def test_a_single_run_comes_before_the_rest_of_another_persons_forty(
     make_runner: Any, scripted_server: Any, alice: Any, bob: Any
 ) -> None:

@@ -221,6 +221,7 @@ async def test_no_frame_makes_a_socket_fail(alice: Any, caplog: pytest.LogCaptur
     ] == []
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T30", "T34")
 async def test_a_flood_and_what_is_beyond_every_size_close_the_socket(
     alice: Any, caplog: pytest.LogCaptureFixture

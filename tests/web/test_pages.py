@@ -41,6 +41,7 @@ async def refusal(pages: GuardedPages, url: str) -> str:
     return refused.value.message
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S180")
 async def test_a_page_is_read_as_markdown_with_its_title(web: Web, pages: GuardedPages) -> None:
     web.pages["/old"] = Page(status=301, headers={"location": "/policy"})
@@ -71,6 +72,7 @@ async def test_documents_on_the_web_are_read_like_pages(web: Web, pages: Guarded
     assert (await pages.fetch(ABOUT, f"{web.url}/data.json")).text == '{"rate": 3}'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("charset", "content_type", "head"),
     [
@@ -237,6 +239,7 @@ def robots_of_two(handler: BaseHTTPRequestHandler) -> Page:
     return Page(b"User-agent: *\nDisallow: /\n" if is_other else b"", content_type="text/plain")
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T16")
 @pytest.mark.parametrize(
     ("to", "said"),

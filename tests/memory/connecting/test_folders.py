@@ -94,6 +94,7 @@ def test_a_folder_that_is_swapped_for_a_link_after_it_was_listed_is_not_opened(f
         folders.opened(str(folder), entry.parts)
 
 
+@pytest.mark.slow
 def test_what_did_not_change_costs_nothing(bob: Any, folder: Path) -> None:
     for number in range(30):
         (folder / f"{number}.md").write_text(f"text {number}")
@@ -131,6 +132,7 @@ def test_a_changed_file_takes_the_place_of_the_former_one_once_a_search_finds_it
     assert (item.document, item.successor) == (newer, None)
 
 
+@pytest.mark.slow
 def test_who_saw_the_former_version_sees_the_newer_one(alice: Any, bob: Any, folder: Path) -> None:
     from memory import projects
 
@@ -153,6 +155,7 @@ def test_who_saw_the_former_version_sees_the_newer_one(alice: Any, bob: Any, fol
     assert projects.document_ids(project.pk, bob.pk) == (newer.pk,)
 
 
+@pytest.mark.slow
 def test_who_may_not_see_it_any_more_does_not_see_the_newer_version_either(alice: Any, bob: Any, folder: Path) -> None:
     """Its sharing is changed while the newer version is being read."""
     from memory import projects
@@ -215,6 +218,7 @@ def test_a_newer_version_that_cannot_be_read_leaves_the_former_one(bob: Any, fol
     assert "the former one stays" in item.problem
 
 
+@pytest.mark.slow
 def test_a_file_that_changes_twice_before_it_was_read_leaves_one_version(bob: Any, folder: Path) -> None:
     (folder / "plan.md").write_text("May")
     connector = look_again(watched(bob, folder))
@@ -515,6 +519,7 @@ def test_a_look_that_takes_too_long_goes_on_in_the_next_one(
     assert (len(names_of(bob)), connector.pause_s) == (3, connector.every_s)
 
 
+@pytest.mark.slow
 def test_what_happens_to_a_document_while_its_folder_is_looked_at_stays_so(bob: Any, folder: Path) -> None:
     """A newer version takes its place, or its owner deletes it: the look knows its files from before that."""
     for name in ("changed.md", "deleted.md", "kept.md"):

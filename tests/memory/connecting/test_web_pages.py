@@ -41,6 +41,7 @@ def article(words: str) -> str:
     return f"<html><head><title>News</title></head><body><article><p>{words}</p></article></body></html>"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", ["deleted", "gone from the page's own connector"])
 def test_a_document_that_another_connector_has_too_stays_as_long_as_that_has_it(
     alice: Any, web: Web, ends: str
@@ -167,6 +168,7 @@ def test_a_page_that_comes_back_in_between_stays(alice: Any, web: Web) -> None:
     assert Document.objects.count() == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [401, 403, 429, 500, 503])
 def test_a_site_in_trouble_is_said_and_nothing_is_removed_and_the_next_look_waits_longer(
     alice: Any, web: Web, status: int
@@ -539,6 +541,7 @@ def test_what_a_page_says_is_compared_and_not_how() -> None:
     assert digest_of(one, "text/plain") != digest_of(same, "text/plain")
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T30")
 @pytest.mark.parametrize("broken", ["<a ", "<![<![CDATA[ x", "<!--", "<script", "</", "<"])
 def test_a_page_of_broken_tags_is_looked_at_once_from_left_to_right(broken: str) -> None:

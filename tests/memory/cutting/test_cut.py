@@ -65,6 +65,7 @@ def test_each_character_lies_in_one_piece(pages: list[Page], count: Count) -> No
     assert max(covered, default=0) <= 1
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(some_pages(), COUNTS)
 def test_a_piece_is_the_document_at_its_span_but_for_a_repeated_header(pages: list[Page], count: Count) -> None:
@@ -79,6 +80,7 @@ def test_a_piece_is_the_document_at_its_span_but_for_a_repeated_header(pages: li
             assert document.index(header) < piece.start
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(some_pages(), COUNTS)
 def test_no_piece_is_longer_than_the_limit(pages: list[Page], count: Count) -> None:
@@ -86,6 +88,7 @@ def test_no_piece_is_longer_than_the_limit(pages: list[Page], count: Count) -> N
         assert 0 < piece.tokens == count(piece.text) <= LIMIT
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(some_pages(), COUNTS)
 def test_ordinals_have_no_gaps_and_parents_begin_their_sections(pages: list[Page], count: Count) -> None:
@@ -100,6 +103,7 @@ def test_ordinals_have_no_gaps_and_parents_begin_their_sections(pages: list[Page
             assert parent.section_title == piece.section_title
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(some_pages(), COUNTS)
 def test_pages_and_spans_go_forward_and_agree(pages: list[Page], count: Count) -> None:

@@ -158,6 +158,7 @@ def test_what_is_cut_anew_meanwhile_has_vectors_of_the_new_pieces_only(embedders
     assert_complete(document)
 
 
+@pytest.mark.slow
 def test_memories_and_descriptions_get_vectors_and_new_ones_when_they_are_changed(
     embedders: Embedders, alice: Any
 ) -> None:

@@ -113,6 +113,7 @@ def test_by_sketches_the_same_is_found_without_reading_all_and_a_stranger_still_
     assert found(charlie, questions[0]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B20")
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("_few_are_many")
@@ -149,6 +150,7 @@ def _reads_of(user: Any, question: Sequence[float]) -> int:
     return scans_of_all() - before
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("_few_are_many")
 def test_sketches_that_do_not_find_enough_are_not_used_and_not_made_again(
@@ -165,6 +167,7 @@ def test_sketches_that_do_not_find_enough_are_not_used_and_not_made_again(
     assert len(found(alice, unit(random.Random(2), DIMENSIONS))) == 10
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_few_are_many")
 def test_what_came_since_the_sketches_were_made_or_before_they_were_finished_is_found(
     alice: Any, monkeypatch: pytest.MonkeyPatch
@@ -199,6 +202,7 @@ def _give(document: Document, vector: Sequence[float]) -> None:
         store(cursor, model="one", document_id=document.pk, vectors={key: [vector] for key in keys})
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_few_are_many")
 def test_a_document_that_gets_another_vector_or_loses_what_was_read_of_it_has_no_sketches_any_more(alice: Any) -> None:
     chance = random.Random(4)

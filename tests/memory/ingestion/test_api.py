@@ -33,6 +33,7 @@ def post(api: Any, text: str | bytes = TEXT, name: str = "policy.md", *, to: str
     return api.post(f"/api/v1/{to}", {"file": SimpleUploadedFile(name, content), **more}, format="multipart")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S162", "S168")
 def test_a_document_that_is_ready_tells_what_it_is_and_how_many_passages_it_has(api_of: Any, alice: Any) -> None:
     text = "# Travel policy\n\n" + "\n\n".join(f"## Part {n}\n\n{RULES}" for n in range(3))
@@ -51,6 +52,7 @@ def test_a_document_that_is_ready_tells_what_it_is_and_how_many_passages_it_has(
     assert shown["created_at"] < shown["ready_at"]
 
 
+@pytest.mark.slow
 def test_words_to_look_for_are_so_many_as_can_be_looked_for(api_of: Any, alice: Any) -> None:
     given(alice, TEXT, filename="policy of travels.md")
     api = api_of(alice)
@@ -238,6 +240,7 @@ def test_each_group_that_a_form_names_sees_the_document(api_of: Any, alice: Any)
     assert (contrary.status_code, contrary.json()["error"]["code"]) == (400, "no_such_group")
 
 
+@pytest.mark.slow
 def test_its_owner_changes_title_and_sharing(api_of: Any, alice: Any, charlie: Any) -> None:
     document = given(alice, TEXT)
     api, path = api_of(alice), f"/api/v1/documents/{document.pk}"
@@ -336,6 +339,7 @@ def test_the_list_is_filtered_and_cut_into_pages(api_of: Any, alice: Any) -> Non
     assert (len(page["results"]), len(rest["results"]), rest["next"]) == (4, 2, None)
 
 
+@pytest.mark.slow
 def test_lists_cost_the_same_number_of_queries_however_long(api_of: Any, alice: Any) -> None:
     group = Group.objects.create(name="Research")
     alice.groups.add(group)
@@ -436,6 +440,7 @@ def test_cancel_again_and_delete_go_by_its_state(api_of: Any, alice: Any) -> Non
     assert api.get(path).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_page_of_a_pdf_is_a_picture_that_is_asked_for_once(api_of: Any, alice: Any) -> None:
     document = given(alice, pdf_of(["The first page of this report.", "The second page of it."]), filename="a.pdf")
     text = given(alice, TEXT)
@@ -452,6 +457,7 @@ def test_a_page_of_a_pdf_is_a_picture_that_is_asked_for_once(api_of: Any, alice:
     assert api.get(f"/api/v1/documents/{text.pk}/pages/1/image").status_code == 404
 
 
+@pytest.mark.slow
 def test_the_pictures_of_its_pages_go_with_a_document(
     api_of: Any, alice: Any, bob: Any, settings: Any, tmp_path: Path, django_capture_on_commit_callbacks: Any
 ) -> None:

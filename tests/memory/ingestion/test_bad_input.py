@@ -54,6 +54,7 @@ def test_a_file_that_cannot_be_read_says_why(alice: Any, content: bytes, name: s
     assert (document.total_chunks, document.total_terms, document.pages_read) == (0, 0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("content", "name"),
@@ -205,6 +206,7 @@ def test_files_are_looked_for_among_the_documents_that_they_name_and_not_among_a
     assert all('"id" IN' in sql or '"owner_id" IN' in sql for sql in looked)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_deleting_a_document_of_100000_keywords_takes_everything_at_once(
     alice: Any, media: Path, django_capture_on_commit_callbacks: Any

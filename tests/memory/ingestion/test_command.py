@@ -45,6 +45,7 @@ def ingest(*args: Any, out: io.StringIO | None = None, user: Any, **options: Any
     return out.getvalue(), err.getvalue(), status
 
 
+@pytest.mark.slow
 def test_a_folder_is_taken_in_without_a_worker_and_counted(alice: Any, folder: Path) -> None:
     said, warned, status = ingest(folder, user=alice)
 

@@ -107,6 +107,7 @@ def _back_to(state: DocumentStatus, document: Document) -> None:
     Document.objects.filter(pk=document.pk).update(**nothing, status=state, description="", lease_until=None)
 
 
+@pytest.mark.slow
 def test_a_document_that_kills_its_reader_three_times_is_given_up(alice: Any, fall: Fall) -> None:
     document = uploaded(alice, LONG)
 
@@ -121,6 +122,7 @@ def test_a_document_that_kills_its_reader_three_times_is_given_up(alice: Any, fa
     assert rows_left(document.pk) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "hindrance",
@@ -222,6 +224,7 @@ def test_only_one_reads_a_document_and_who_was_frozen_writes_nothing(alice: Any)
     assert next(driver.batches(other)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_a_long_document_gives_the_worker_back_and_goes_on_later(alice: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memory.ingestion.pages.PAGES_AT_ONCE", 1)
@@ -243,6 +246,7 @@ def test_a_long_document_gives_the_worker_back_and_goes_on_later(alice: Any, mon
     assert Document.objects.get(pk=document.pk).status == DocumentStatus.EMBEDDING
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_of_a_pdf_that_is_read_in_slices_every_page_without_text_is_told(
     alice: Any, monkeypatch: pytest.MonkeyPatch
@@ -282,6 +286,7 @@ def test_the_sweep_finds_whom_nobody_reads_any_more(alice: Any) -> None:
     assert fresh.pk != held.pk
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_document_is_deleted_while_its_vectors_are_being_stored(alice: Any) -> None:
     document = given(alice, "Some words.", vectors=True)

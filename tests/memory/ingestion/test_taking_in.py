@@ -28,6 +28,7 @@ Rockets fell short, because coyotes cancelled their orders.
 """
 
 
+@pytest.mark.slow
 def test_a_text_is_read_cut_and_indexed_and_describes_itself(alice: Any) -> None:
     document = given(alice, REPORT, filename="report.md")
 

@@ -136,6 +136,7 @@ def test_names_titles_kinds_and_order_are_filtered_by(alice: Any) -> None:
     assert max(one["sql"].upper().count(" LIKE UPPER(") for one in asked.captured_queries) < 500
 
 
+@pytest.mark.slow
 def test_whom_a_document_is_shared_with_is_said_by_groups_and_projects_to_its_owner_only(
     alice: Any, charlie: Any
 ) -> None:
@@ -262,6 +263,7 @@ def test_the_sections_are_those_of_the_pages_or_of_the_passages(alice: Any) -> N
     assert 'data-section="Part 2"' in text
 
 
+@pytest.mark.slow
 def test_further_pages_come_alone_and_odd_numbers_lead_somewhere(alice: Any) -> None:
     document = document_of(alice)
     fill(document, *(f"text {number}" for number in range(1, 13)))

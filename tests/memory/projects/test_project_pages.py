@@ -255,6 +255,7 @@ def test_the_chat_is_told_the_project_that_a_conversation_shall_begin_in(
     assert (other["project"], other["conversation"]["project"]) == (None, None)
 
 
+@pytest.mark.slow
 def test_the_pages_take_the_same_number_of_queries_however_much_there_is(
     alice: Any, bob: Any, plans: Any, client_of: Browse
 ) -> None:

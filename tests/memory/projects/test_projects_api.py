@@ -79,6 +79,7 @@ def test_members_are_added_by_e_mail_and_only_by_the_owner(
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T26")
 def test_whoever_tries_many_addresses_to_learn_who_has_an_account_has_to_wait(
     alice: Any, bob: Any, charlie: Any, plans: Any, api_of: Api, client_of: Callable[[Any], Client]

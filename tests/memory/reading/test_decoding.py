@@ -65,6 +65,7 @@ def test_a_web_page_is_in_the_encoding_that_it_says(tmp_path: Path, said: str) -
     assert "Чай: 7" in page.text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("charset", ["iso-8859-1", "us-ascii", "windows-1252"])
 def test_the_signs_of_a_mail_that_says_latin_1_are_kept(tmp_path: Path, charset: str) -> None:
     path = tmp_path / "offer.eml"

@@ -21,6 +21,7 @@ from tests.memory.reading.reading import blocks, read_all
 BODY = ["The company sells tea and coffee in many", "countries, and has done so for years."]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S163", "S165")
 def test_a_pdf_is_read_by_page_with_its_headings_and_paragraphs(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
@@ -168,6 +169,7 @@ def _cell(inner: str, properties: str = "") -> str:
     return f"<w:tc><w:tcPr>{properties}</w:tcPr>{inner}</w:tc>"
 
 
+@pytest.mark.slow
 def test_lines_in_a_cell_of_a_word_document_stay_apart(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     address = "<w:r><w:t>Long Road 1</w:t><w:br/><w:t>12345 Leeds</w:t><w:tab/><w:t>UK</w:t></w:r>"
@@ -180,6 +182,7 @@ def test_lines_in_a_cell_of_a_word_document_stay_apart(tmp_path: Path) -> None:
     assert page.text == "| Name | Address |\n| Ann | Long Road 1 12345 Leeds UK |"
 
 
+@pytest.mark.slow
 def test_a_cell_that_goes_over_columns_leaves_the_figures_in_theirs(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     both = _cell(_paragraph("Total"), '<w:gridSpan w:val="2"/>')
@@ -190,6 +193,7 @@ def test_a_cell_that_goes_over_columns_leaves_the_figures_in_theirs(tmp_path: Pa
     assert page.text == "| Item | Count | Sum |\n| Tea | 3 | 21 |\n| Total |  | 500 |"
 
 
+@pytest.mark.slow
 def test_of_a_contract_in_two_columns_nothing_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     clauses = [f"{number}. The seller delivers the goods to the buyer." for number in range(1, 200)]
@@ -201,6 +205,7 @@ def test_of_a_contract_in_two_columns_nothing_is_left_out(tmp_path: Path) -> Non
     assert all(clause in "".join(page.text for page in pages) for clause in clauses)
 
 
+@pytest.mark.slow
 def test_the_rows_of_a_long_table_stand_on_the_pages_that_word_had_them_on(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     begins = "<w:r><w:lastRenderedPageBreak/><w:t>{}</w:t></w:r>"
@@ -217,6 +222,7 @@ def test_the_rows_of_a_long_table_stand_on_the_pages_that_word_had_them_on(tmp_p
     ]
 
 
+@pytest.mark.slow
 def test_notes_and_what_floats_in_a_box_are_read_with_their_paragraph(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     note = "<w:r><w:footnoteReference w:id='2'/></w:r>"
@@ -246,6 +252,7 @@ def test_notes_and_what_floats_in_a_box_are_read_with_their_paragraph(tmp_path: 
     )
 
 
+@pytest.mark.slow
 def test_a_formula_is_read_in_a_line(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
 
@@ -265,6 +272,7 @@ def test_a_formula_is_read_in_a_line(tmp_path: Path) -> None:
     assert page.text == "Thus y=(a+b)/2\n\nThus x^2−√(x)\n\nThus ∑_(i=1)^n i"
 
 
+@pytest.mark.slow
 def test_the_numbers_that_word_counts_stand_before_headings_and_items(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     made = docx.Document()
@@ -346,6 +354,7 @@ def test_documents_with_macros_templates_and_shows_are_read_like_any(
     assert any("Second class" in page.text or "Sales rose" in page.text for page in pages)
 
 
+@pytest.mark.slow
 def test_each_slide_is_a_page_also_one_without_words(tmp_path: Path) -> None:
     path = tmp_path / "a.pptx"
     making.pptx_of(path)
@@ -360,6 +369,7 @@ def test_each_slide_is_a_page_also_one_without_words(tmp_path: Path) -> None:
     assert blocks(pages[2])[1] == ("table", 0, "| Year | Sum |\n| 2022 | 7 |")
 
 
+@pytest.mark.slow
 def test_the_figures_of_a_chart_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.pptx"
     drawn = CategoryChartData()  # type: ignore[no-untyped-call]
@@ -426,6 +436,7 @@ def test_a_sheet_of_opendocument_is_read_as_well(tmp_path: Path) -> None:
     assert (page.title, page.text) == ("Stock", "| Good | Left |\n| Tea | 3 |")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 def test_a_csv_is_one_table_in_any_encoding_and_with_any_separator(
@@ -701,6 +712,7 @@ def test_a_footer_in_plain_text_does_not_hide_the_html_of_a_mail(tmp_path: Path)
     assert [words for _, _, words in blocks(page)[1:]] == ["The meeting is on Monday.", "To unsubscribe, write to us."]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "raw",
     [
@@ -778,6 +790,7 @@ def test_what_was_typed_into_a_form_is_seen_on_the_picture_of_its_page(tmp_path:
     assert page_image(filled, 1, width=400) != page_image(empty, 1, width=400)
 
 
+@pytest.mark.slow
 def test_whoever_stops_early_leaves_no_process_behind(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(making.pdf([BODY] * 500))

@@ -77,6 +77,7 @@ def test_a_scanned_page_among_others_is_told_of(tmp_path: Path) -> None:
     assert facts[-1].note == "1 page has no text, only pictures or nothing: 2."
 
 
+@pytest.mark.slow
 def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(b"%PDF-1.7\n%junk and nothing else")
@@ -89,6 +90,7 @@ def test_a_file_that_is_cut_off(tmp_path: Path) -> None:
         assert refused(path).code == "broken"
 
 
+@pytest.mark.slow
 def test_a_word_document_with_broken_xml(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     for content in (b"<w:document><w:body>", b"", b"not xml at all", b"<a/>"):
@@ -117,6 +119,7 @@ def test_xml_that_declares_entities_is_not_read(tmp_path: Path, name: str, membe
     assert "entities" in reason.message
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T27")
 @pytest.mark.parametrize("name", ["docx", "pptx", "xlsx"])
 def test_a_zip_bomb_is_seen_before_it_is_unpacked(tmp_path: Path, name: str) -> None:
@@ -133,6 +136,7 @@ def test_a_zip_bomb_is_seen_before_it_is_unpacked(tmp_path: Path, name: str) -> 
     assert "zip bomb" in reason.message
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T27")
 def test_a_bomb_whose_directory_lies(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
@@ -228,6 +232,7 @@ def test_a_name_is_a_hint_and_nothing_more(tmp_path: Path, name: str) -> None:
     assert page.text == "Only words."
 
 
+@pytest.mark.slow
 def test_a_page_nested_without_end(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_text("<html><body>" + "<div>" * 50_000 + "Deep down." + "</div>" * 50_000)
@@ -284,6 +289,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "code"), PROGRAMS.items())
 def test_a_reader_that_dies_rambles_or_hangs_is_a_reason(tmp_path: Path, program: str, code: str) -> None:
     script = tmp_path / "child.py"
@@ -299,6 +305,7 @@ def test_a_reader_that_dies_rambles_or_hangs_is_a_reason(tmp_path: Path, program
     assert error.value.code == code
 
 
+@pytest.mark.slow
 def test_a_reader_whose_file_is_refused_memory_says_so(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"
     making.docx_of(path)
@@ -310,6 +317,7 @@ def test_a_reader_whose_file_is_refused_memory_says_so(tmp_path: Path) -> None:
     assert refused(path).code == "too_big"
 
 
+@pytest.mark.slow
 def test_a_file_that_a_run_waits_for_is_read_with_more_of_a_busy_machine(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(making.pdf([["Words upon words."] * 40] * 2_000))
@@ -323,6 +331,7 @@ def test_a_file_that_a_run_waits_for_is_read_with_more_of_a_busy_machine(tmp_pat
     assert 0 < niceness(is_awaited=True) < niceness(is_awaited=False)
 
 
+@pytest.mark.slow
 def test_the_reading_process_ends_with_whoever_reads(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(making.pdf([["Words upon words."] * 40] * 2_000))
@@ -389,6 +398,7 @@ def _has_landlock() -> bool:
     return bool(ctypes.CDLL(None).syscall(444, None, 0, 1) >= 1)
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T27")
 def test_what_is_packed_into_a_document_is_not_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "a.docx"

@@ -158,6 +158,7 @@ async def test_what_is_learned_delays_neither_the_answer_nor_the_run_s_end(
     assert (await events(run.id))[-1]["type"] == "complete"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S154", "S24")
 @pytest.mark.threat("T17")
 @pytest.mark.parametrize(("about", "left"), [({}, ["learn"]), ({"tainted_by": ASKED_BY_AN_AGENT.as_json()}, None)])

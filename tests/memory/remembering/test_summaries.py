@@ -193,6 +193,7 @@ def test_nor_is_one_kept_that_was_being_made_of_it_and_came_to_its_end_before_it
     assert ConversationSummary.objects.count() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.spec("B18")
 def test_forgetting_takes_the_summaries_that_were_made_after_it_was_told_in_another_conversation(alice: Any) -> None:

@@ -75,6 +75,7 @@ def test_with_very_many_documents_of_others_it_says_that_it_has_not_looked(
     assert words_found(bob, ["unicorn"]) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("question", "document"),
     [

@@ -171,6 +171,7 @@ def test_whatever_a_file_claims_to_be_no_browser_runs_it(alice: Any, places: Pla
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", ODD)
 def test_odd_names_come_back_as_they_went_and_break_no_header(
     alice: Any, places: Places, api_of: ApiOf, path: str

@@ -143,6 +143,7 @@ def test_a_path_is_a_file_or_a_folder(alice: Any, places: Places) -> None:
     assert [facts.path for facts in files.listed(alice.pk, here)] == ["a"]
 
 
+@pytest.mark.slow
 def test_twenty_versions_are_kept_and_the_bytes_of_older_ones_go(alice: Any, places: Places, media: Path) -> None:
     here = places["user"]
     for number in range(files.KEPT_VERSIONS + 3):

@@ -76,6 +76,7 @@ def test_names_are_found_whatever_letters_they_have_and_on_every_page(
     assert parse_qs(unescape(following)[1:]) == {"q": ["R&D"], "page": ["2"]}
 
 
+@pytest.mark.slow
 def test_odd_names_stand_on_pages_as_text(alice: Any, places: Places, client_of: Browse) -> None:
     browser, here = client_of(alice), places["user"]
     for path in ODD:
@@ -93,6 +94,7 @@ def test_odd_names_stand_on_pages_as_text(alice: Any, places: Places, client_of:
     assert "<img src=x" not in listed
 
 
+@pytest.mark.slow
 def test_a_long_table_and_a_broken_one_are_shown_as_far_as_they_can_be(
     alice: Any, places: Places, client_of: Browse
 ) -> None:
@@ -154,6 +156,7 @@ def test_what_was_deleted_is_found_again_and_can_be_put_back(
     assert "Nothing was deleted here lately" in text_of(client_of(alice), f"{page_url(places['user'])}?deleted=1")
 
 
+@pytest.mark.slow
 def test_every_conversation_with_files_is_on_some_page_also_by_size(
     alice: Any, places: Places, client_of: Browse
 ) -> None:
@@ -206,6 +209,7 @@ def test_the_places_are_listed_and_temporary_conversations_are_not(
     assert "Figures" not in text_of(browser, "/files/?tab=conversations")
 
 
+@pytest.mark.slow
 def test_administrators_see_that_there_are_files_and_not_what_they_are_called(
     alice: Any, bob: Any, places: Places, client_of: Browse
 ) -> None:
@@ -224,6 +228,7 @@ def test_administrators_see_that_there_are_files_and_not_what_they_are_called(
     assert shown.count("alice@example.org") >= 2
 
 
+@pytest.mark.slow
 def test_behind_the_last_page_of_a_pdf_no_other_one_is_offered(alice: Any, places: Places, client_of: Browse) -> None:
     browser, here = client_of(alice), places["user"]
     files.write(alice.pk, here, "a.pdf", pdf_of(["One.", "Two."]))

@@ -248,6 +248,7 @@ def test_lines_of_another_system_are_replaced_as_well_and_stay_what_they_are() -
         replaced("ü a".encode("latin-1"), "a", "b", path="a")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S62", "S81")
 async def test_a_plan_stands_as_a_checklist_among_the_files_and_is_ticked_off(
     alice: Any, places: Places, scripted_server: ScriptedServer, make_runner: Runners

@@ -89,6 +89,7 @@ async def test_a_box_whose_line_breaks_is_gone_and_its_container_is_removed(
     assert engine.computers.alive == {}
 
 
+@pytest.mark.slow
 async def test_containers_that_an_earlier_life_left_are_removed(engine: DockerEngine) -> None:
     former = DockerSandbox(image=IMAGE, installation="this one")
     await former.open(BoxSpec(key="k", limits=LIMITS))
@@ -113,6 +114,7 @@ async def test_who_only_asks_whether_there_are_boxes_takes_none_from_those_at_wo
     await box.close()
 
 
+@pytest.mark.slow
 async def test_boxes_outlive_an_engine_that_was_ill_for_a_moment(
     engine: DockerEngine, provider: SandboxProvider
 ) -> None:

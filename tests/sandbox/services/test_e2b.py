@@ -50,6 +50,7 @@ async def test_nothing_can_be_connected_to_and_that_is_said(box: Box) -> None:
         await box.connect(8123)
 
 
+@pytest.mark.slow
 async def test_one_box_does_not_see_the_files_of_another(box: Box, provider: SandboxProvider) -> None:
     await box.write("/tmp/mine", b"secret")
 

@@ -38,6 +38,7 @@ def test_who_has_ended_their_question_is_answered(listening: socket.socket) -> N
         assert relay.stdout.read() == b"+HELLO"
 
 
+@pytest.mark.slow
 def test_an_app_that_never_answers_keeps_no_relay_once_nobody_asks(listening: socket.socket) -> None:
     with relay_to(listening) as relay:
         connection, _ = listening.accept()

@@ -46,6 +46,7 @@ def _snapshots() -> Any:
     return list(SandboxSnapshot.objects.all())
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S203", "S204")
 async def test_a_box_that_nobody_uses_is_closed_and_the_next_one_has_its_files(hosting: Any, people: Any) -> None:
     alive = await hosting(idle_s=1.0)
@@ -113,6 +114,7 @@ async def test_a_host_that_is_stopped_keeps_its_boxes_for_the_next_one(people: A
     assert [row.ended_because for row in await in_thread(_rows)()] == ["drained"] * 4
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S204")
 @pytest.mark.parametrize("hindrance", [OSError(errno.EMFILE, "Too many open files"), "not mounted"], ids=str)
 async def test_while_what_was_kept_cannot_be_read_no_box_takes_its_place(
@@ -174,6 +176,7 @@ async def test_a_host_that_was_killed_left_rows_which_the_next_one_ends(people: 
         assert [row.ended_because for row in await in_thread(_rows)()] == ["lost", ""]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S203")
 @pytest.mark.parametrize("leave", ["the conversation is deleted", "another machine goes on with it"])
 async def test_of_a_conversation_the_box_of_code_is_closed_before_the_desktop_and_nobody_elses(
@@ -210,6 +213,7 @@ async def test_what_is_too_large_is_not_kept_and_its_row_says_so(hosting: Any, p
     assert await in_thread(_snapshots)() == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S204")
 @pytest.mark.parametrize("is_older_kept", [False, True], ids=["nothing", "older"])
 async def test_whoever_opens_a_box_anew_is_told_where_what_lay_in_it_last_was_not_kept(
@@ -248,6 +252,7 @@ async def test_what_was_changed_is_kept_already_while_the_box_goes_on(hosting: A
     assert len(alive.provider.opened) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S204")
 @pytest.mark.parametrize("by", ["itself", "who uses it"])
 async def test_what_an_app_writes_after_a_snapshot_is_kept(hosting: Any, people: Any, by: str) -> None:
@@ -505,6 +510,7 @@ async def test_who_holds_a_box_is_told_by_which_names_others_do_who_are_still_th
     assert (await box.hold("script")).others == ()
 
 
+@pytest.mark.slow
 async def test_what_is_said_through_a_preview_keeps_its_box_and_one_that_is_only_open_does_not(
     hosting: Any, people: Any
 ) -> None:
@@ -575,6 +581,7 @@ async def test_what_ran_in_a_box_days_ago_is_not_counted_as_of_today(hosting: An
     assert (len(row.used_by_hour), days_ago in row.used_by_hour) == (1, False)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("F22")
 @pytest.mark.parametrize("how", ["deactivated", "deleted"])
 async def test_the_box_of_somebody_who_is_gone_is_closed_and_nothing_of_it_is_kept(
@@ -819,6 +826,7 @@ def test_of_a_conversation_that_is_deleted_while_a_snapshot_is_stored_nothing_is
     assert not list(media.rglob("*.tar"))
 
 
+@pytest.mark.slow
 async def test_who_only_asks_whether_there_is_a_box_leaves_nothing_behind(hosting: Any, people: Any) -> None:
     def locks() -> int:
         return sum(type(one) is asyncio.Lock for one in gc.get_objects())

@@ -47,6 +47,7 @@ async def _workspace(agent: Any) -> dict[str, bytes]:
     return {file.path: await agent.workspace.read_bytes(agent.about, file.path) for file in files}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S54", "S139", "S177", "S195")
 async def test_a_program_works_on_the_workspace_and_is_seen_while_it_runs(working: Any) -> None:
     alice = await working("alice")
@@ -83,6 +84,7 @@ async def test_a_program_works_on_the_workspace_and_is_seen_while_it_runs(workin
     assert {event.id for event in alice.events if event.type.startswith("terminal")} == {result.id}
 
 
+@pytest.mark.slow
 async def test_a_file_that_took_the_name_of_another_is_what_the_next_program_reads(working: Any) -> None:
     alice = await working("alice")
     await alice.workspace.write_file(alice.about, "a.txt", "one")
@@ -97,6 +99,7 @@ async def test_a_file_that_took_the_name_of_another_is_what_the_next_program_rea
     assert run.stdout == "two\n"
 
 
+@pytest.mark.slow
 async def test_what_people_deleted_or_renamed_is_not_there_for_the_next_program_and_does_not_come_back(
     working: Any,
 ) -> None:
@@ -141,6 +144,7 @@ async def test_what_a_program_removed_is_in_the_workspace_no_more_but_in_its_bin
     assert again.stdout == "old/a.csv\n"
 
 
+@pytest.mark.slow
 async def test_what_came_with_a_handoff_and_was_made_anew_goes_like_any_when_a_program_removes_it(
     working: Any,
 ) -> None:
@@ -162,6 +166,7 @@ async def test_what_came_with_a_handoff_and_was_made_anew_goes_like_any_when_a_p
     assert "removed from the workspace as well" in run.note
 
 
+@pytest.mark.slow
 async def test_what_somebody_wrote_while_a_program_removed_it_stays(working: Any) -> None:
     alice = await working("alice")
     await alice.workspace.write_file(alice.about, "a.txt", "one")
@@ -185,6 +190,7 @@ async def test_what_somebody_wrote_while_a_program_removed_it_stays(working: Any
     assert after.stdout == "two\n"
 
 
+@pytest.mark.slow
 async def test_what_somebody_changed_while_a_program_worked_on_it_is_not_replaced(working: Any) -> None:
     alice = await working("alice")
     await alice.workspace.write_file(alice.about, "budget.csv", "one")
@@ -215,6 +221,7 @@ async def test_what_somebody_changed_while_a_program_worked_on_it_is_not_replace
     assert (await _workspace(alice))["budget.csv"] == b"again"
 
 
+@pytest.mark.slow
 async def test_a_file_that_a_program_names_as_on_a_mac_is_found_by_the_name_that_is_told(working: Any) -> None:
     alice = await working("alice")
 
@@ -230,6 +237,7 @@ async def test_a_file_that_a_program_names_as_on_a_mac_is_found_by_the_name_that
     assert (written.path, written.version) == ("\u00d6l.txt", 1)
 
 
+@pytest.mark.slow
 async def test_a_run_that_has_read_text_of_others_removes_only_what_it_wrote_itself(working: Any) -> None:
     alice = await working("alice")
     await alice.workspace.write_file(replace(alice.about, execution_id=uuid4()), "hers.txt", "hers")
@@ -245,6 +253,7 @@ async def test_a_run_that_has_read_text_of_others_removes_only_what_it_wrote_its
     assert "hers.txt" in after.stdout
 
 
+@pytest.mark.slow
 async def test_what_people_deleted_does_not_come_back_with_what_was_kept_of_a_box(working: Any) -> None:
     alice = await working("alice")
     await alice.workspace.write_file(alice.about, "secret.csv", "hers")
@@ -262,6 +271,7 @@ async def test_what_people_deleted_does_not_come_back_with_what_was_kept_of_a_bo
     assert await _workspace(alice) == {"a.txt": b"changed"}
 
 
+@pytest.mark.slow
 async def test_what_people_change_in_the_workspace_is_what_the_next_program_reads(working: Any) -> None:
     alice, bob = await working("alice"), await working("bob")
     await alice.workspace.write_file(alice.about, "a.txt", "one")
@@ -313,6 +323,7 @@ async def test_files_of_the_person_are_used_by_programs_once_they_were_copied_in
     assert "There is no file" in await alice.fails(use_file.function(alice.call, path="none.csv", scope="user"))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S62")
 async def test_a_program_reads_the_checklist_of_its_run_and_not_what_the_browser_showed(working: Any) -> None:
     alice = await working("alice")
@@ -325,6 +336,7 @@ async def test_a_program_reads_the_checklist_of_its_run_and_not_what_the_browser
     assert run.note == ""
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S201")
 async def test_every_language_runs(working: Any) -> None:
     alice = await working("alice")
@@ -341,6 +353,7 @@ async def test_every_language_runs(working: Any) -> None:
     assert (failed.exit_code, failed.note) == (3, "")
 
 
+@pytest.mark.slow
 async def test_modules_of_the_folder_are_found_and_no_file_of_it_runs_before_a_program(working: Any) -> None:
     alice = await working("alice")
     for name in ("sitecustomize", "usercustomize", "json"):
@@ -352,6 +365,7 @@ async def test_modules_of_the_folder_are_found_and_no_file_of_it_runs_before_a_p
     assert run.stdout == "8065 [1]\n"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B11")
 async def test_output_of_any_kind_is_inert_bounded_text(working: Any) -> None:
     alice = await working("alice")
@@ -378,6 +392,7 @@ async def test_output_of_any_kind_is_inert_bounded_text(working: Any) -> None:
     json.dumps([run.model_dump(mode="json") for run in (binary, long_line, endless)]).encode()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("B11")
 async def test_files_that_are_too_many_or_too_large_stay_behind_and_the_model_is_told(
     working: Any, monkeypatch: pytest.MonkeyPatch, settings: Any
@@ -428,6 +443,7 @@ async def test_a_full_box_and_a_full_workspace_fail_in_words_and_the_next_progra
     assert await _workspace(alice) == {}
 
 
+@pytest.mark.slow
 async def test_a_box_that_goes_away_in_mid_run_is_told_in_words_and_the_next_call_works(working: Any) -> None:
     provider = Noting(local())
     boxes = provider.boxes
@@ -468,6 +484,7 @@ async def test_a_cancelled_call_leaves_no_process_within_a_second(working: Any) 
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S195")
 @pytest.mark.threat("T22")
 async def test_files_of_the_sandbox_are_read_written_and_listed_by_path_and_nothing_outside_is(working: Any) -> None:
@@ -520,6 +537,7 @@ async def test_a_program_whose_workspace_is_gone_runs_and_says_what_was_not_ther
     assert "a.txt" in run.note
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S47", "S48", "S49")
 async def test_what_goes_along_with_a_handoff_is_kept_and_lies_in_the_next_box(working: Any) -> None:
     from agents.sandbox import artifacts
@@ -568,6 +586,7 @@ async def _in_a_later_run_that_reads_others(working: Any) -> Any:
     return alice
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T16")
 async def test_in_a_run_that_has_read_others_a_program_replaces_no_file_that_was_there_before(working: Any) -> None:
     alice = await _in_a_later_run_that_reads_others(working)
@@ -585,6 +604,7 @@ async def test_in_a_run_that_has_read_others_a_program_replaces_no_file_that_was
     assert await _workspace(alice) == {"mine.md": b"hers", "other.md": b"hers", "mine-2.md": b"two", "new.md": b"two"}
 
 
+@pytest.mark.slow
 @pytest.mark.threat("T16")
 async def test_in_a_run_that_has_read_others_no_other_spelling_of_a_name_replaces_a_file_either(working: Any) -> None:
     alice = await _in_a_later_run_that_reads_others(working)
@@ -635,6 +655,7 @@ async def test_what_goes_along_with_a_handoff_replaces_no_file_that_was_there_be
     assert (await _workspace(alice))["mine.md"] == b"hers"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("S48", "S107")
 async def test_what_was_put_into_a_box_for_a_run_that_left_it_there_can_be_cleared_away(working: Any) -> None:
     alice = await working("alice")

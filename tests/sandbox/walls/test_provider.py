@@ -31,6 +31,7 @@ def test_a_machine_that_forbids_namespaces_is_told_the_way_out() -> None:
     assert "sudo" in said
 
 
+@pytest.mark.slow
 async def test_programs_find_the_packages_and_plot_without_a_window(opened: Callable[..., Any]) -> None:
     if not (INSTALLED / "installed").exists():
         pytest.skip("the packages for programs are not installed: make install")

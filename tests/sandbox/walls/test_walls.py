@@ -165,6 +165,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beside", ["alone", "beside a server"])
 async def test_nothing_that_a_program_leaves_lives_on(opened: Callable[..., Any], beside: str) -> None:
     box = await opened(processes=40)
@@ -234,6 +235,7 @@ print("fine")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("program", [HOG, HOGS, HIDDEN, SOCKETS], ids=["one", "several", "hidden", "sockets"])
 async def test_too_much_memory_ends_the_program_that_takes_it_and_not_the_box(
     opened: Callable[..., Any], program: str
@@ -373,6 +375,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 async def test_a_box_does_not_outlive_who_holds_it(local: Any, tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
