@@ -5,7 +5,8 @@ Each is one transaction: permission, write, and after commit an announcement to 
 
 import re
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Final
 
 from django.conf import settings
@@ -23,7 +24,7 @@ from agents.tools.taint import CLEAN, Taint
 from conversations import history, shapes
 from conversations.attaching import attached
 from conversations.models import Conversation, Message, Origin, Role, TitledBy
-from conversations.options import of_the_question
+from conversations.options import ChosenOptions, of_the_question
 from conversations.owned import Said, branch_before, own, own_message, own_run, owning, said_under
 from conversations.searching import indexing
 from conversations.sharing import actions as sharing
@@ -131,31 +132,38 @@ def clear(conversation_id: uuid.UUID) -> None:
     files.forget(Place(Scope.CONVERSATION, conversation_id))
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked. `told` replaces the conversation's own history; `brought`: what of others is in the question
+    itself. What was said under the same `client_id` is not said again."""
+
+    text: str
+    _: KW_ONLY
+    mode: str | None = None
+    options: ChosenOptions = field(default_factory=ChosenOptions)
+    told: Sequence[history.Said] | None = None
+    brought: Taint = CLEAN
+    client_id: str | None = None
+
+
 def say(
     user: User,
     conversation_id: uuid.UUID,
-    text: str,
+    question: Question,
     *,
-    mode: str | None = None,
-    client_id: str | None = None,
-    options: Mapping[str, Any] | None = None,
-    told: Sequence[history.Said] | None = None,
     edits: uuid.UUID | None = None,
     after: uuid.UUID | None = None,
-    brought: Taint = CLEAN,
 ) -> Said:
-    """Writes the question and starts the run that answers it. What was said under the same `client_id` is not said
-    again.
+    """Writes the question and starts the run that answers it.
 
     `edits`: the question that this one stands beside, in a branch of its own; `after`: the message that it follows;
-    without them it follows the newest. `told` replaces the conversation's own history; `brought`: what of others is
-    in the question itself. Refuses, with nothing written, what cannot be asked. Nine queries, one more in a project,
-    with documents, and where a place is named.
+    without them it follows the newest. Refuses, with nothing written, what cannot be asked. Nine queries, one more in a
+    project, with documents, and where a place is named.
     """
-    question = checked_question(text)
-    mode_name = resolve_mode(mode).name
-    key = checked_client_id(client_id)
-    attachments = attached(user, options or {})
+    text = checked_question(question.text)
+    mode_name = resolve_mode(question.mode).name
+    key = checked_client_id(question.client_id)
+    attachments = attached(user, question.options)
     with transaction.atomic(), rows.together():
         owned, said_before = owning(user, conversation_id), said_under(conversation_id, key)
         newest = history.branching(conversation_id) if edits is None and after is None else None
@@ -165,46 +173,31 @@ def say(
             return before
         branch = newest() if newest is not None else branch_before(conversation, edits=edits, after=after)
         message = message_in(
-            conversation, Role.USER, branch[-1].id if branch else None, mode_name, text=question, client_id=key
+            conversation, Role.USER, branch[-1].id if branch else None, mode_name, text=text, client_id=key
         )
         message.metadata = {"attachments": attachments} if attachments else {}
-        if options:
-            message.metadata["options"] = dict(options)
-        if brought:
-            message.metadata[BROUGHT] = brought.as_json()
+        if question.options:
+            message.metadata["options"] = question.options
+        if question.brought:
+            message.metadata[BROUGHT] = question.brought.as_json()
         if branch:
             message.created_at = later(message.created_at, branch[-1].created_at)
         reply = reply_to(conversation, message)
         rows.insert(message, reply)
-        news = _renewed(conversation, question, reply)
-        given = history.told(branch) if told is None else told
-        made_of = branch if told is None else ()
-        execution = start_answer(user, conversation, message, given, options or {}, reply=reply, branch=made_of)
+        news = _renewed(conversation, text, reply)
+        told = history.told(branch) if question.told is None else question.told
+        made_of = branch if question.told is None else ()
+        execution = start_answer(user, conversation, message, told, question.options, reply=reply, branch=made_of)
         _announce(conversation, *news, shapes.said(message, reply))
     return Said(conversation, message, reply, execution)
 
 
-def say_once(user: User, key: str, text: str, **more: Any) -> Said:
-    """A question that begins a conversation of its own; the same key of the same user finds the first one again."""
-    return say_in_named(user, checked_client_id(key), text, client_id=key, **more)
-
-
 def say_in_named(
-    user: User,
-    name: str,
-    text: str,
-    *,
-    mode: str | None = None,
-    client_id: str | None = None,
-    options: Mapping[str, Any] | None = None,
-    told: Sequence[history.Said] | None = None,
-    project_id: uuid.UUID | None = None,
-    is_temporary: bool = False,
-    brought: Taint = CLEAN,
+    user: User, name: str, question: Question, *, project_id: uuid.UUID | None = None, is_temporary: bool = False
 ) -> Said:
-    """A question in the conversation that a program has this name for; the first one that is not refused begins it."""
+    """A question in the conversation that a program has this name for; the first one that is not refused begins it.
+    Where the name is the question's own `client_id`, the same question again finds the first one."""
     conversation_id = id_of_named(user, name)
-    how: dict[str, Any] = {"mode": mode, "options": options, "told": told, "brought": brought}
     with transaction.atomic():
         try:
             with transaction.atomic():
@@ -217,7 +210,7 @@ def say_in_named(
                 )
         except IntegrityError:
             pass  # The name was used before: what was said under this client_id is found, or said now.
-        return say(user, conversation_id, text, client_id=client_id, **how)
+        return say(user, conversation_id, question)
 
 
 def id_of_named(user: User, name: str) -> uuid.UUID:
@@ -227,20 +220,16 @@ def id_of_named(user: User, name: str) -> uuid.UUID:
 
 def say_in_new(
     user: User,
-    text: str,
+    question: Question,
     *,
-    mode: str | None = None,
-    options: Mapping[str, Any] | None = None,
-    told: Sequence[history.Said] | None = None,
     origin: Origin = Origin.API,
     project_id: uuid.UUID | None = None,
     is_temporary: bool = False,
-    brought: Taint = CLEAN,
 ) -> Said:
     """A question and the conversation that it begins, or neither."""
     with transaction.atomic():
         conversation = create(user, origin=origin, project_id=project_id, is_temporary=is_temporary)
-        return say(user, conversation.id, text, mode=mode, options=options, told=told, brought=brought)
+        return say(user, conversation.id, question)
 
 
 def retry_reply(user: User, message_id: uuid.UUID) -> Said:

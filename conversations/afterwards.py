@@ -15,6 +15,7 @@ from agents.models import Execution
 from agents.unheard import unheard
 from conversations import actions
 from conversations.models import Conversation, Message
+from conversations.options import without
 from hyperagent.lib.announcing import publish
 from hyperagent.lib.languages import speaking
 from hyperagent.lib.refusals import NotThere, Refused
@@ -74,7 +75,6 @@ def ask_what_was_not_heard(conversation: Conversation, execution: Execution) -> 
     reply = Message.objects.filter(execution=execution, conversation=conversation).select_related("parent").first()
     if not said or reply is None or reply.parent is None or UNASKED in reply.metadata:
         return
-    options = {k: v for k, v in reply.parent.metadata.get("options", {}).items() if k != "attachment_ids"}
     words = "\n\n".join(said)
     if execution.status != ExecutionStatus.COMPLETED:
         with speaking(conversation.user.spoken):
@@ -82,15 +82,13 @@ def ask_what_was_not_heard(conversation: Conversation, execution: Execution) -> 
         return
     try:
         with speaking(conversation.user.spoken):
-            actions.say(
-                conversation.user,
-                conversation.id,
+            question = actions.Question(
                 words,
                 mode=reply.parent.mode,
+                options=without(reply.parent.metadata.get("options", {}), "attachment_ids"),
                 client_id=f"unheard-{execution.id}",
-                options=options,
-                after=reply.id,
             )
+            actions.say(conversation.user, conversation.id, question, after=reply.id)
     except NotThere:
         return  # The conversation was deleted meanwhile.
     except Refused as refusal:

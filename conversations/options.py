@@ -1,8 +1,8 @@
 """What whoever asks may choose for the run, by its names. Knows no transport: API and socket check against this."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -15,6 +15,26 @@ from hyperagent.lib.llm.providers import BUNDLED
 
 # How the question came, which is not the question's own: a reply that is asked for again may come another way.
 _OF_THE_CALL = ("interactive", "on_approval", "preapproved")
+
+
+class ChosenOptions(TypedDict, total=False):
+    """What was chosen for the run, as it is stored with the question and told to the run, which reads it as
+    `agents.exchange.Options`. What nobody chose is not in it."""
+
+    task_id: str
+    provider: str
+    model: str
+    tier: str
+    depth: str
+    scenario: str
+    execution_mode: str
+    show_plan: bool
+    budget: dict[str, float]
+    attachment_ids: Sequence[str]
+    document_ids: Sequence[str]
+    interactive: bool
+    on_approval: str
+    preapproved: list[dict[str, Any]]
 
 
 class Depth(StrEnum):
@@ -42,22 +62,23 @@ class OnApproval(StrEnum):
     DENY = rules.OnApproval.DENY.value
 
 
-def approval_rule(wanted: str | None, *, is_watched: bool) -> dict[str, Any]:
+def approval_rule(wanted: str | None, *, is_watched: bool) -> ChosenOptions:
     """What the run is told of whom it may ask. Without a wish: whoever watches is asked, and else nobody."""
     unsaid = rules.OnApproval.ASK if is_watched else rules.OnApproval.SKIP
     rule = rules.OnApproval(wanted) if wanted else unsaid
     return {"on_approval": rule.value, "interactive": is_watched or rule is rules.OnApproval.WAIT}
 
 
-def chosen(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What the run is told: what was chosen, and what this installation chooses otherwise than by default."""
-    options = {name: value for name, value in given.items() if value not in (None, False)}
+def chosen(given: Mapping[str, Any]) -> ChosenOptions:
+    """What the run is told: what was chosen, and what this installation chooses otherwise than by default. `given`: as
+    an edge has checked it."""
+    options = cast("ChosenOptions", {name: value for name, value in given.items() if value not in (None, False)})
     options |= _budget(options.pop("budget", None) or {})
     mode: ExecutionMode = settings.CONFIG.execution_mode
     return options if mode is ExecutionMode.STANDARD else {"execution_mode": mode.value, **options}
 
 
-def _budget(given: Mapping[str, Any]) -> dict[str, Any]:
+def _budget(given: Mapping[str, float | None]) -> ChosenOptions:
     """The budget of the run, if it has one: what whoever asks leaves open is as the installation has it."""
     own = {"max_tokens": settings.CONFIG.run_budget_tokens, "max_cost_usd": settings.CONFIG.run_budget_usd}
     limits = {name: given.get(name) or default for name, default in own.items()}
@@ -65,9 +86,13 @@ def _budget(given: Mapping[str, Any]) -> dict[str, Any]:
     return {"budget": held} if held else {}
 
 
-def of_the_question(options: Mapping[str, Any]) -> dict[str, Any]:
+def of_the_question(options: ChosenOptions) -> ChosenOptions:
     """What of a run's options holds for another reply to the same question."""
-    return {name: value for name, value in options.items() if name not in _OF_THE_CALL}
+    return without(options, *_OF_THE_CALL)
+
+
+def without(options: ChosenOptions, *names: str) -> ChosenOptions:
+    return cast("ChosenOptions", {name: value for name, value in options.items() if name not in names})
 
 
 def provider_chosen_by(models: LLMSettings, model: str) -> str | None:

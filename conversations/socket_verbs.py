@@ -54,16 +54,8 @@ def _say(caller: Caller, conversation_id: uuid.UUID | None, said: Say) -> Frame:
         raise Refused("not_here", "The inbox has no conversation. Say it on a conversation's socket.")
     given = said.options.model_dump(mode="json") if said.options else {}
     options = chosen({**given, "attachment_ids": said.attachment_ids or None})
-    done = actions.say(
-        caller.user,
-        conversation_id,
-        said.text,
-        mode=said.mode,
-        client_id=said.client_id,
-        options=options,
-        edits=said.edits,
-        after=said.after,
-    )
+    question = actions.Question(said.text, mode=said.mode, options=options, client_id=said.client_id)
+    done = actions.say(caller.user, conversation_id, question, edits=said.edits, after=said.after)
     told = shapes.said(done.message, done.reply)
     # What was said before is announced to nobody again: only who says it again is answered, each time.
     return {**told, "type": "said"} if done.repeated else told

@@ -1,7 +1,7 @@
 """A question's reply and the run that answers it: made and started, in the transaction of the verb that asks."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ from agents.models import Execution
 from agents.tools.taint import joined, taint_from
 from conversations import history
 from conversations.models import Conversation, Message, Role
+from conversations.options import ChosenOptions
 from hyperagent.accounts.models import User
 from hyperagent.lib.ids import new_id
 from memory import projects
@@ -42,7 +43,7 @@ def start_answer(
     conversation: Conversation,
     question: Message,
     told: Sequence[history.Said],
-    options: Mapping[str, Any],
+    options: ChosenOptions,
     *,
     reply: Message,
     branch: Sequence[history.BranchMessage],

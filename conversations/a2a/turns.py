@@ -5,7 +5,7 @@ runs. The verbs are those of the API; what may be seen is what the token's perso
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from a2a.utils.errors import (
@@ -137,22 +137,24 @@ def is_answered_by_words(request: Request) -> bool:
 
 def _begun(user: User, wish: MessageRequest) -> Execution:
     given = {"document_ids": wish.document_ids} if wish.document_ids else {}
-    options = {**chosen(given), **approval_rule(OnApproval.WAIT, is_watched=False)}
-    how: dict[str, Any] = {"mode": wish.mode, "options": options, "brought": ASKED_BY_AN_AGENT}
+    options = chosen(given) | approval_rule(OnApproval.WAIT, is_watched=False)
+    question = actions.Question(
+        wish.text, mode=wish.mode, options=options, brought=ASKED_BY_AN_AGENT, client_id=wish.key
+    )
     begins = not wish.context_id
-    done = actions.say_once(user, wish.key, wish.text, **how) if begins else _said_in(user, wish, how)
-    refuse_another(done, wish.text, wish.mode)
+    done = actions.say_in_named(user, wish.key, question) if begins else _said_in(user, wish.context_id, question)
+    refuse_another(done, question)
     return done.execution
 
 
-def _said_in(user: User, wish: MessageRequest, how: dict[str, Any]) -> Said:
-    context_id = _uuid(wish.context_id)
+def _said_in(user: User, context: str, question: actions.Question) -> Said:
+    context_id = _uuid(context)
     try:
         if context_id is None:
             raise NotThere
-        return actions.say(user, context_id, wish.text, client_id=wish.key, **how)
+        return actions.say(user, context_id, question)
     except NotThere:
-        words = f"There is no context '{wish.context_id[:80]}' that you may see. Leave it out, and one begins."
+        words = f"There is no context '{context[:80]}' that you may see. Leave it out, and one begins."
         raise InvalidParamsError(words, data={"field": "message.contextId"}) from None
 
 

@@ -67,15 +67,17 @@ class AgUi(AsyncAnswerView):
 
 
 def _asked(user: User, wanted: "Asked") -> Execution:
-    options = {**chosen({}), **approval_rule(None, is_watched=True)}
-    how: dict[str, Any] = {"mode": wanted.mode, "options": options, "told": wanted.told, "client_id": wanted.run_id}
+    options = chosen({}) | approval_rule(None, is_watched=True)
+    question = actions.Question(
+        wanted.question, mode=wanted.mode, options=options, told=wanted.told, client_id=wanted.run_id
+    )
     with faults_named("messages"):
         try:
-            said = actions.say_in_named(user, f"thread {wanted.thread_id}", wanted.question, **how)
+            said = actions.say_in_named(user, f"thread {wanted.thread_id}", question)
         except NotThere:
             # Its person deleted that conversation. The front end tells all of it anyway.
-            said = actions.say_in_named(user, f"thread {wanted.thread_id} {wanted.run_id}", wanted.question, **how)
-        refuse_another(said, wanted.question, wanted.mode)
+            said = actions.say_in_named(user, f"thread {wanted.thread_id} {wanted.run_id}", question)
+        refuse_another(said, question)
     return said.execution
 
 

@@ -23,7 +23,7 @@ from agents.modes import resolve_mode
 from conversations import actions
 from conversations.api.serializers import PromptSerializer, QuerySerializer, WaitingSerializer
 from conversations.history import window
-from conversations.options import approval_rule, chosen
+from conversations.options import ChosenOptions, approval_rule, chosen
 from conversations.owned import Said, is_used_elsewhere
 from hitl.models import Request as HumanRequest
 from hitl.remembering import preapproved_from
@@ -160,9 +160,11 @@ class OlderStream(AsyncAnswerView):
         asked = PromptSerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
         told = window(asked.history) if asked.history else None
-        options = {**chosen({}), **approval_rule(None, is_watched=True)}
+        options = chosen({}) | approval_rule(None, is_watched=True)
         with faults_named("prompt"):
-            said = actions.say_in_new(request.user, clean_text(asked.question), options=options, told=told)
+            said = actions.say_in_new(
+                request.user, actions.Question(clean_text(asked.question), options=options, told=told)
+            )
         return _told_older(said.execution, 0)
 
 
@@ -226,16 +228,16 @@ def _asked(request: Request, *, is_watched: bool) -> Said:
     asked = QuerySerializer(data=request.data)
     asked.is_valid(raise_exception=True)
     given = asked.validated_data
-    options = {
-        **chosen(asked.options()),
-        **approval_rule(given["on_approval"], is_watched=is_watched),
-        **_preapproved(request, user, given["preapproved"]),
-    }
+    options = (
+        chosen(asked.options())
+        | approval_rule(given["on_approval"], is_watched=is_watched)
+        | _preapproved(request, user, given["preapproved"])
+    )
     with faults_named("query"):
         return _said(user, request, given, options)
 
 
-def _preapproved(request: Request, user: User, given: Any) -> dict[str, Any]:
+def _preapproved(request: Request, user: User, given: Any) -> ChosenOptions:
     """A yes beforehand is a yes: who may not approve may not give it. Raises NotAllowed, and Refused."""
     if not given:
         return {}
@@ -253,21 +255,20 @@ def _scopes(request: Request, user: User) -> frozenset[Scope]:
     return scopes_of(user, request.auth if isinstance(request.auth, ApiToken) else None)
 
 
-def _said(user: User, request: Request, given: dict[str, Any], options: dict[str, Any]) -> Said:
+def _said(user: User, request: Request, given: dict[str, Any], options: ChosenOptions) -> Said:
     key = key_of(request)
-    question, mode = given["query"], given["mode"]
     told = window(given["messages"]) if given["messages"] is not None else None
+    question = actions.Question(given["query"], mode=given["mode"], options=options, told=told, client_id=key)
+    conversation_id, project_id, is_temporary = given["conversation_id"], given["project_id"], given["temporary"]
     if key is not None:
-        refuse_another_place(user, key, given["conversation_id"] or actions.id_of_named(user, key))
-    if given["conversation_id"] is not None:
-        said = actions.say(
-            user, given["conversation_id"], question, mode=mode, client_id=key, options=options, told=told
-        )
+        refuse_another_place(user, key, conversation_id or actions.id_of_named(user, key))
+    if conversation_id is not None:
+        said = actions.say(user, conversation_id, question)
     elif key is not None:
-        said = actions.say_once(user, key, question, mode=mode, options=options, told=told, **_begun(given))
+        said = actions.say_in_named(user, key, question, project_id=project_id, is_temporary=is_temporary)
     else:
-        said = actions.say_in_new(user, question, mode=mode, options=options, told=told, **_begun(given))
-    refuse_another(said, question, mode)
+        said = actions.say_in_new(user, question, project_id=project_id, is_temporary=is_temporary)
+    refuse_another(said, question)
     return said
 
 
@@ -277,11 +278,12 @@ def key_of(request: Request) -> str | None:
     return checked_client_id(key, called="Idempotency-Key") or None
 
 
-def refuse_another(said: Said, question: str, mode: str | None) -> None:
+def refuse_another(said: Said, question: actions.Question) -> None:
     """Raises Conflict where the key is of another question, or of the same one in another mode."""
     if not said.repeated:
         return
-    if said.message.text != actions.checked_question(question) or said.message.mode != resolve_mode(mode).name:
+    is_same_text = said.message.text == actions.checked_question(question.text)
+    if not is_same_text or said.message.mode != resolve_mode(question.mode).name:
         raise _key_used()
 
 
@@ -294,11 +296,6 @@ def refuse_another_place(user: User, key: str, *conversation_ids: UUID) -> None:
 def _key_used() -> Conflict:
     words = "This Idempotency-Key was used for another question, mode or conversation. Use a new key for a new one."
     return Conflict("key_used", words)
-
-
-def _begun(given: dict[str, Any]) -> dict[str, Any]:
-    """What the conversation is that the question begins."""
-    return {"project_id": given["project_id"], "is_temporary": given["temporary"]}
 
 
 def _answer_of(execution: Execution, user: User) -> JsonResponse:

@@ -144,18 +144,16 @@ class ConversationMessages(ScopedView):
         key = query.key_of(request) if given["client_id"] is None else None
         if key is not None:
             query.refuse_another_place(self.caller, key, conversation_id)
-        said = actions.say(
-            self.caller,
-            conversation_id,
+        question = actions.Question(
             given["text"],
             mode=given["mode"],
-            client_id=key or given["client_id"],
             options=chosen({**(given["options"] or {}), "attachment_ids": given["attachment_ids"] or None}),
-            edits=given["edits"],
-            after=given["after"] or given["parent_id"],
+            client_id=key or given["client_id"],
         )
+        after = given["after"] or given["parent_id"]
+        said = actions.say(self.caller, conversation_id, question, edits=given["edits"], after=after)
         if key is not None:
-            query.refuse_another(said, given["text"], given["mode"])
+            query.refuse_another(said, question)
         shown = {"message": message_shape(said.message), "reply": message_shape(said.reply)}
         return Response(shown, status=200 if said.repeated else 201)
 

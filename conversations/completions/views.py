@@ -127,35 +127,36 @@ class ChatCompletions(AsyncAnswerView, _InTheirWords):
         return Later(streamed if question.stream else whole)
 
 
-def _said(user: User, question: Asked, key: str | None) -> Said:
-    given = {"document_ids": question.document_ids} if question.document_ids else {}
-    options = {**chosen(given), **approval_rule(OnApproval.SKIP, is_watched=False)}
-    how: dict[str, Any] = {"mode": question.mode, "options": options, "told": question.told}
-    said = _said_where(user, question, key, how)
-    query.refuse_another(said, question.question, question.mode)
+def _said(user: User, asked: Asked, key: str | None) -> Said:
+    given = {"document_ids": asked.document_ids} if asked.document_ids else {}
+    options = chosen(given) | approval_rule(OnApproval.SKIP, is_watched=False)
+    question = actions.Question(asked.question, mode=asked.mode, options=options, told=asked.told, client_id=key)
+    said = _said_where(user, asked, question)
+    query.refuse_another(said, question)
     return said
 
 
-def _said_where(user: User, question: Asked, key: str | None, how: dict[str, Any]) -> Said:
+def _said_where(user: User, asked: Asked, question: actions.Question) -> Said:
+    key = question.client_id
     if key is not None:
-        query.refuse_another_place(user, key, *_places(user, question, key))
-    if question.conversation_id is not None:
-        return actions.say(user, question.conversation_id, question.question, client_id=key, **how)
-    if question.thread:
+        query.refuse_another_place(user, key, *_places(user, asked, key))
+    if asked.conversation_id is not None:
+        return actions.say(user, asked.conversation_id, question)
+    if asked.thread:
         try:
-            return actions.say_in_named(user, f"user {question.thread}", question.question, client_id=key, **how)
+            return actions.say_in_named(user, f"user {asked.thread}", question)
         except NotThere:
             pass  # Its person deleted that conversation. The program tells all of it anyway.
     if key is not None:
-        return actions.say_once(user, key, question.question, **how)
-    return actions.say_in_new(user, question.question, **how)
+        return actions.say_in_named(user, key, question)
+    return actions.say_in_new(user, question)
 
 
-def _places(user: User, question: Asked, key: str) -> list[UUID]:
+def _places(user: User, asked: Asked, key: str) -> list[UUID]:
     """Where the question may have been said before under this key."""
-    if question.conversation_id is not None:
-        return [question.conversation_id]
-    names = [f"user {question.thread}", key] if question.thread else [key]
+    if asked.conversation_id is not None:
+        return [asked.conversation_id]
+    names = [f"user {asked.thread}", key] if asked.thread else [key]
     return [actions.id_of_named(user, name) for name in names]
 
 

@@ -153,12 +153,12 @@ TOOLS: Final[Mapping[str, ServerTool]] = {
 
 
 def _said(caller: User, asked: Ask) -> Execution:
-    options = {**chosen({}), **approval_rule(OnApproval.WAIT, is_watched=False)}
-    question = clean_text(asked.question)
-    how: dict[str, Any] = {"mode": asked.mode, "options": options, "brought": ASKED_BY_AN_AGENT}
+    options = chosen({}) | approval_rule(OnApproval.WAIT, is_watched=False)
+    text = clean_text(asked.question)
+    question = actions.Question(text, mode=asked.mode, options=options, brought=ASKED_BY_AN_AGENT)
     if asked.conversation_id is None:
-        return actions.say_in_new(caller, question, **how).execution
-    return actions.say(caller, asked.conversation_id, question, **how).execution
+        return actions.say_in_new(caller, question).execution
+    return actions.say(caller, asked.conversation_id, question).execution
 
 
 def _own_run(caller: User, execution_id: UUID) -> Execution:

@@ -5,7 +5,7 @@ next look at the clock does it. So no time is started twice and none is lost, wh
 
 import uuid
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from django.db import transaction
 from django.db.models import Q, QuerySet, Subquery
@@ -15,7 +15,7 @@ from agents.engine.states import ExecutionStatus
 from agents.models import Execution
 from conversations import actions as talk
 from conversations.models import Conversation
-from conversations.options import OnApproval, approval_rule, chosen
+from conversations.options import ChosenOptions, OnApproval, approval_rule, chosen
 from conversations.schedules import telling
 from conversations.schedules.kinds import ApprovalRule, Cause, Outcome, PausedWhy, SkippedWhy, Talk, WhenMissed
 from conversations.schedules.models import Schedule, ScheduledRun
@@ -96,14 +96,8 @@ def ask(schedule: Schedule, *, due_at: datetime, cause: Cause, missed: int = 0) 
     """Says the question for this time, and writes it down. Within the caller's transaction. Raises Refused."""
     key = f"schedule {schedule.pk} {due_at.isoformat()}"
     conversation = _conversation(schedule, key, due_at)
-    said = talk.say(
-        schedule.user,
-        conversation.pk,
-        schedule.question,
-        mode=schedule.mode or None,
-        client_id=key,
-        options=options_of(schedule),
-    )
+    question = talk.Question(schedule.question, mode=schedule.mode or None, options=options_of(schedule), client_id=key)
+    said = talk.say(schedule.user, conversation.pk, question)
     return ScheduledRun.objects.create(
         schedule=schedule,
         due_at=due_at,
@@ -115,16 +109,14 @@ def ask(schedule: Schedule, *, due_at: datetime, cause: Cause, missed: int = 0) 
     )
 
 
-def options_of(schedule: Schedule) -> dict[str, Any]:
+def options_of(schedule: Schedule) -> ChosenOptions:
     """What the run is told: nobody watches it, so the rule that was chosen is all the yes that it has."""
     rule = OnApproval.WAIT if schedule.on_approval == ApprovalRule.WAIT else OnApproval.DENY
-    approved = {"preapproved": schedule.preapproved} if schedule.on_approval == ApprovalRule.PREAPPROVED else {}
     documents = [str(one) for one in schedule.document_ids]
-    return {
-        **chosen({"document_ids": documents} if documents else {}),
-        **approval_rule(rule.value, is_watched=False),
-        **approved,
-    }
+    options = chosen({"document_ids": documents} if documents else {}) | approval_rule(rule.value, is_watched=False)
+    if schedule.on_approval == ApprovalRule.PREAPPROVED:
+        options["preapproved"] = schedule.preapproved
+    return options
 
 
 def _asked_or_not(

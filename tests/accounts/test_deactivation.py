@@ -106,7 +106,7 @@ def test_nothing_begins_in_the_name_of_who_is_deactivated_and_what_slipped_throu
     User.objects.filter(pk=alice.pk).update(is_active=False)
 
     for begin in (
-        lambda: talk.say(alice, conversation.id, "Go on"),
+        lambda: talk.say(alice, conversation.id, talk.Question("Go on")),
         lambda: runs.retry(over.pk, by=alice),
         lambda: runs.start(user=alice, conversation_id=None, question="Sum up", pipeline="summary"),
     ):

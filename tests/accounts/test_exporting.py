@@ -184,7 +184,7 @@ def test_more_than_one_job_has_time_for_comes_in_several_files_which_have_all_of
     for number in range(12):
         documents.add(alice, io.BytesIO(f"text {number}".encode()), filename=f"{number % 4}.txt")
         if number < 3:
-            conversations.say_in_new(alice, f"question {number}")
+            conversations.say_in_new(alice, conversations.Question(f"question {number}"))
     at_once = unpacked(alices_page, made_for(alice))
     export = exporting.ask(alice)
 

@@ -91,7 +91,7 @@ def test_coming_and_going_is_told_with_where_it_came_from_and_not_with_what_was_
 def test_tokens_webhooks_exports_shares_and_connections_are_told(
     alice: Any, bob: Any, charlie: Any, log: Log, client_of: Callable[..., Any], api_of: Callable[..., Any]
 ) -> None:
-    page, said = client_of(alice), talking.say_in_new(alice, f"{WORD} question")
+    page, said = client_of(alice), talking.say_in_new(alice, talking.Question(f"{WORD} question"))
     document = given(alice, f"{WORD} document")
     project = projects.create(alice, name=WORD)
     api = api_of(alice)
@@ -246,7 +246,7 @@ def test_an_account_that_ends_leaves_what_it_did_and_no_name(
 @pytest.mark.spec("S148")
 def test_what_retention_deletes_of_conversations_leaves_audit_and_cost(alice: Any, settings: Any) -> None:
     settings.CONFIG = settings.CONFIG.model_copy(update={"retention_days": 30, "retention_deleted_days": 1})
-    said = talking.say_in_new(alice, f"{WORD} question")
+    said = talking.say_in_new(alice, talking.Question(f"{WORD} question"))
     run = said.execution
     type(run).objects.filter(pk=run.pk).update(status="completed", ended_at=timezone.now())
     used = {"agent_name": "chat", "provider": "p", "model": "m", "prompt_tokens": 1, "completion_tokens": 1}

@@ -112,7 +112,7 @@ def manage(*command: str, url: str, data: Path) -> str:
 def test_everything_comes_back_and_runs_that_had_not_ended_are_stopped(
     alice: Any, empty_database: str, tmp_path: Path
 ) -> None:
-    said = actions.say_in_new(alice, "Alice's question")
+    said = actions.say_in_new(alice, actions.Question("Alice's question"))
     letters.write(LetterKind.SECURITY_NEWS, alice, what="mfa.added", kind="totp")
     tell_people([alice.pk], MailKind.REQUEST_WAITING, subject_id="r1", title="Decide", path="/inbox/r1")
     endpoint = Endpoint.objects.create(user=alice, url="https://example.org/hook", events=[EventType.RUN_COMPLETED])

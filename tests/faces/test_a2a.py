@@ -44,6 +44,7 @@ from conversations import actions
 from conversations.a2a import responses
 from conversations.a2a.answering import answered
 from conversations.models import Conversation
+from conversations.options import approval_rule
 from hitl.models import Request
 from tests.faces.conftest import token_of
 from tests.faces.runs import append, make_request, make_run
@@ -256,8 +257,10 @@ async def test_a_run_of_a_person_that_an_agent_answered_has_read_what_the_agent_
 ) -> None:
     scripted_server.script(calls(("ask_user", {"question": "Which colour?"})), Script(text="Blue it is."))
     await make_runner(scripted_server.url)
-    options = {"on_approval": "wait", "interactive": True}
-    asked = await sync_to_async(actions.say_in_new)(alice, "Choose a colour with me", mode="chat", options=options)
+    options = approval_rule("wait", is_watched=False)
+    asked = await sync_to_async(actions.say_in_new)(
+        alice, actions.Question("Choose a colour with me", mode="chat", options=options)
+    )
 
     async with await agent_of(alice, site, scopes=["run"]) as agent:
         await until(lambda: Request.objects.filter(execution_id=asked.execution.id).afirst())
@@ -423,7 +426,7 @@ def test_a_page_of_tasks_has_those_that_are_asked_for(alice: Any) -> None:
         "of long ago": make_run(alice, conversation.pk, status="completed", **dict.fromkeys(times, old)),
         "works since long ago": make_run(alice, conversation.pk, created_at=old, started_at=old),
     }
-    asked = actions.say(alice, conversation.pk, "Which one?").execution
+    asked = actions.say(alice, conversation.pk, actions.Question("Which one?")).execution
     runs["new"] = asked
     names = {str(run.pk): name for name, run in runs.items()}
 

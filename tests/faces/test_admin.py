@@ -48,7 +48,7 @@ def page_of(model: Any, *parts: str) -> str:
 @pytest.fixture
 def a_turn(alice: Any) -> Any:
     """A turn with a row in every table."""
-    said = actions.say(alice, actions.create(alice).id, "Alice's secret question")
+    said = actions.say(alice, actions.create(alice).id, actions.Question("Alice's secret question"))
     run = said.execution
     now = run.created_at
     agent = AgentExecution.objects.create(

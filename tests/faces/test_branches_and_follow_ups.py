@@ -59,9 +59,9 @@ def test_an_edited_question_stands_beside_the_first_and_is_told_only_what_was_be
 ) -> None:
     api, conversation = api_of(alice), actions.create(alice)
     url = f"{BASE}/{conversation.id}/messages"
-    first = actions.say(alice, conversation.id, "How long is the warranty?")
+    first = actions.say(alice, conversation.id, actions.Question("How long is the warranty?"))
     end(first)
-    second = actions.say(alice, conversation.id, "And the filter?")
+    second = actions.say(alice, conversation.id, actions.Question("And the filter?"))
     end(second, "It is not covered.")
 
     edited = api.post(url, {"text": "And the seals?", "edits": str(second.message.id)}).json()
@@ -85,8 +85,8 @@ def test_a_place_in_another_conversation_and_an_answer_cannot_be_edited(
     alice: Any, charlie: Any, api_of: Callable[..., Any]
 ) -> None:
     api, mine = api_of(alice), actions.create(alice)
-    theirs = actions.say(charlie, actions.create(charlie).id, "Charlie's question")
-    asked = actions.say(alice, mine.id, "Mine")
+    theirs = actions.say(charlie, actions.create(charlie).id, actions.Question("Charlie's question"))
+    asked = actions.say(alice, mine.id, actions.Question("Mine"))
     url = f"{BASE}/{mine.id}/messages"
 
     answers = [
@@ -131,7 +131,7 @@ def test_after_an_answer_a_run_of_its_own_thinks_of_questions_and_a_reload_shows
     alice: Any, charlie: Any, api_of: Callable[..., Any]
 ) -> None:
     conversation = actions.create(alice)
-    said = actions.say(alice, conversation.id, "How long is the warranty?")
+    said = actions.say(alice, conversation.id, actions.Question("How long is the warranty?"))
     end(said)
     tasks.turn_finished(str(said.execution.id))
 
@@ -152,10 +152,10 @@ def test_nothing_is_thought_of_where_it_is_not_wanted(
     alice: Any, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversation = actions.create(alice)
-    end(actions.say(alice, conversation.id, "This fails"), "", "failed")
-    end(actions.say(alice, conversation.id, "This is stopped"), "Half", "cancelled")
-    older = actions.say(alice, conversation.id, "One")
-    newer = actions.say(alice, conversation.id, "Two")
+    end(actions.say(alice, conversation.id, actions.Question("This fails")), "", "failed")
+    end(actions.say(alice, conversation.id, actions.Question("This is stopped")), "Half", "cancelled")
+    older = actions.say(alice, conversation.id, actions.Question("One"))
+    newer = actions.say(alice, conversation.id, actions.Question("Two"))
     end(older)
     assert begun() == []
 
@@ -172,7 +172,7 @@ def test_nothing_is_thought_of_where_it_is_not_wanted(
 @pytest.mark.usefixtures("_two_tiers")
 def test_questions_for_a_conversation_that_is_gone_are_dropped(alice: Any) -> None:
     conversation = actions.create(alice)
-    end(actions.say(alice, conversation.id, "How long?"))
+    end(actions.say(alice, conversation.id, actions.Question("How long?")))
     actions.delete(alice, conversation.id)
 
     finish(begun()[0], "Why?")
@@ -189,7 +189,7 @@ async def test_a_runner_asks_the_cheap_model_and_whoever_looks_is_told(
     monkeypatch.setenv("OPENAI_COMPATIBLE_PROVIDERS", json.dumps(provider))
     monkeypatch.setenv("DEFAULT_PROVIDER", "scripted")
     conversation = await sync_to_async(actions.create)(alice)
-    said = await sync_to_async(actions.say)(alice, conversation.id, "How long is the warranty?")
+    said = await sync_to_async(actions.say)(alice, conversation.id, actions.Question("How long is the warranty?"))
     await sync_to_async(end)(said)
     found = json.dumps({"questions": ["Is the filter covered?"]})
     scripted_server.script(Script(match="Three years.", model="scripted-flash", text=found))

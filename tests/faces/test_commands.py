@@ -144,7 +144,7 @@ def test_a_sample_that_was_deleted_does_not_come_back(alice: Any) -> None:
 def test_the_title_that_a_run_chose_replaces_the_first_words_but_never_a_persons(alice: Any) -> None:
     named, unnamed = actions.create(alice, title="Mine"), actions.create(alice)
     for conversation in (named, unnamed):
-        said = actions.say(alice, conversation.id, "What is a Kahn sort, and why?")
+        said = actions.say(alice, conversation.id, actions.Question("What is a Kahn sort, and why?"))
         said.execution.result = {"title": "Kahn's sort"}
         append(said.execution, Complete(answer="A sort."))
 
@@ -157,7 +157,7 @@ def test_the_title_that_a_run_chose_replaces_the_first_words_but_never_a_persons
 
 
 def test_what_follows_a_turn_is_a_job_that_the_queue_takes(alice: Any) -> None:
-    said = actions.say(alice, actions.create(alice).id, "What is a Kahn sort?")
+    said = actions.say(alice, actions.create(alice).id, actions.Question("What is a Kahn sort?"))
     append(said.execution, Complete(answer="A sort."))
     Execution.objects.filter(id=said.execution.id).update(ended_at=timezone.now() - timedelta(minutes=5))
     assert not OrmQ.objects.exists()
@@ -170,7 +170,7 @@ def test_what_follows_a_turn_is_a_job_that_the_queue_takes(alice: Any) -> None:
 
 @pytest.mark.slow
 def test_follow_ups_that_fail_each_time_keep_no_other_from_its_turn(alice: Any) -> None:
-    said = actions.say(alice, actions.create(alice).id, "What is a Kahn sort?")
+    said = actions.say(alice, actions.create(alice).id, actions.Question("What is a Kahn sort?"))
     append(said.execution, Complete(answer="A sort."))
     now = timezone.now()
     Execution.objects.filter(id=said.execution.id).update(ended_at=now - timedelta(minutes=5))
@@ -185,7 +185,7 @@ def test_follow_ups_that_fail_each_time_keep_no_other_from_its_turn(alice: Any) 
 
 
 def test_a_machine_with_a_wrong_clock_asks_for_no_follow_up_before_its_time(alice: Any) -> None:
-    said = actions.say(alice, actions.create(alice).id, "What is a Kahn sort?")
+    said = actions.say(alice, actions.create(alice).id, actions.Question("What is a Kahn sort?"))
     append(said.execution, Complete(answer="A sort."))
     Execution.objects.filter(id=said.execution.id).update(ended_at=Now())
 

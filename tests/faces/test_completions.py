@@ -16,7 +16,7 @@ from agents.engine.events import Complete
 from agents.models import Execution
 from agents.runtime import cut_short
 from agents.tools.taint import own_words
-from conversations.actions import say_once
+from conversations.actions import Question, say_in_named
 from conversations.completions import responses
 from conversations.completions.requests import NotAsked, read
 from conversations.history import QUOTED
@@ -311,7 +311,7 @@ async def test_the_end_of_a_stream_says_of_the_run_what_a_whole_answer_says(alic
 
 @pytest.mark.slow
 async def test_a_stream_of_a_run_whose_log_is_no_longer_kept_has_its_answer(alice: Any, client: Any) -> None:
-    asked = await sync_to_async(say_once)(alice, "key-1", "Hi", mode="chat")
+    asked = await sync_to_async(say_in_named)(alice, "key-1", Question("Hi", mode="chat", client_id="key-1"))
     over = {"status": "completed", "answer": "Hello", "ended_at": timezone.now(), "log_dropped_at": timezone.now()}
     await Execution.objects.filter(id=asked.execution.id).aupdate(**over)
 

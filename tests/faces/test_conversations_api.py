@@ -105,7 +105,9 @@ def test_later_questions_know_what_was_attached_to_those_before_and_a_copy_of_th
     conversation = actions.create(alice)
 
     def say(text: str, *attached: str) -> Execution:
-        run = actions.say(alice, conversation.id, text, options={"attachment_ids": attached}).execution
+        run = actions.say(
+            alice, conversation.id, actions.Question(text, options={"attachment_ids": attached})
+        ).execution
         append(run, Complete(answer="Done."))
         return run
 
@@ -113,7 +115,7 @@ def test_later_questions_know_what_was_attached_to_those_before_and_a_copy_of_th
 
     assert [run.input.get("attached_before") for run in runs] == [None, [sales], [sales, plan], [plan, sales]]
     link = sharing.share(alice, conversation.id, sharing.Choice(with_attachments=True))
-    copied = actions.say(bob, sharing.go_on(bob, link).id, "And then?")
+    copied = actions.say(bob, sharing.go_on(bob, link).id, actions.Question("And then?"))
     assert len(copied.execution.input["history"]) == 8
     assert "attached_before" not in copied.execution.input
 
@@ -121,17 +123,17 @@ def test_later_questions_know_what_was_attached_to_those_before_and_a_copy_of_th
 def test_a_run_knows_in_which_zone_its_person_is(alice: Any, bob: Any) -> None:
     alice.time_zone = "Pacific/Auckland"
 
-    runs = [actions.say_in_new(user, "Which day is it?").execution for user in (alice, bob)]
+    runs = [actions.say_in_new(user, actions.Question("Which day is it?")).execution for user in (alice, bob)]
 
     assert [run.input.get("time_zone") for run in runs] == ["Pacific/Auckland", None]
 
 
 def test_the_second_question_hangs_on_the_first_answer_and_its_run_is_told_of_both(alice: Any) -> None:
     conversation = actions.create(alice)
-    first = actions.say(alice, conversation.id, "I am Alice.")
+    first = actions.say(alice, conversation.id, actions.Question("I am Alice."))
     append(first.execution, *tokens("Hello"), Complete(answer="Hello Alice."))
 
-    second = actions.say(alice, conversation.id, "Who am I?")
+    second = actions.say(alice, conversation.id, actions.Question("Who am I?"))
 
     assert second.message.parent_id == first.reply.id
     assert second.execution.input["history"] == [
@@ -142,12 +144,12 @@ def test_the_second_question_hangs_on_the_first_answer_and_its_run_is_told_of_bo
 
 def test_another_answer_stands_beside_the_old_one_and_the_new_branch_goes_on_from_it(alice: Any) -> None:
     conversation = actions.create(alice)
-    first = actions.say(alice, conversation.id, "Pick a number")
+    first = actions.say(alice, conversation.id, actions.Question("Pick a number"))
     append(first.execution, Complete(answer="1"))
 
     again = actions.retry_reply(alice, first.reply.id)
     append(again.execution, Complete(answer="2"))
-    after = actions.say(alice, conversation.id, "Which?")
+    after = actions.say(alice, conversation.id, actions.Question("Which?"))
 
     assert again.reply.parent_id == first.message.id
     assert again.execution.question == "Pick a number"
@@ -156,7 +158,7 @@ def test_another_answer_stands_beside_the_old_one_and_the_new_branch_goes_on_fro
 
 
 def test_a_question_that_is_being_answered_is_not_answered_twice(alice: Any, api_of: Callable[..., Any]) -> None:
-    said = actions.say(alice, actions.create(alice).id, "Hi")
+    said = actions.say(alice, actions.create(alice).id, actions.Question("Hi"))
 
     refused = api_of(alice).post(f"/api/v1/messages/{said.reply.id}/retry")
 
@@ -168,7 +170,7 @@ def test_a_renamed_conversation_keeps_the_name_that_a_person_gave(alice: Any, ap
     conversation = actions.create(alice)
 
     renamed = api.patch(f"{BASE}/{conversation.id}", {"title": "  My \n sort  "})
-    actions.say(alice, conversation.id, "What is a Kahn sort?")
+    actions.say(alice, conversation.id, actions.Question("What is a Kahn sort?"))
 
     assert renamed.json()["title"] == "My sort"
     assert Conversation.objects.get().title == "My sort"
@@ -178,7 +180,7 @@ def test_a_deleted_conversation_is_gone_and_its_runs_are_kept_and_stopped(
     alice: Any, api_of: Callable[..., Any]
 ) -> None:
     api = api_of(alice)
-    said = actions.say(alice, actions.create(alice).id, "Hi")
+    said = actions.say(alice, actions.create(alice).id, actions.Question("Hi"))
     url = f"{BASE}/{said.conversation.id}"
 
     assert api.delete(url).status_code == 204
@@ -202,13 +204,13 @@ def test_the_lists_cost_the_same_number_of_queries_however_long_they_are(
         return len(caught)
 
     conversation = actions.create(alice)
-    said = actions.say(alice, conversation.id, "One")
+    said = actions.say(alice, conversation.id, actions.Question("One"))
     urls = [BASE, f"{BASE}/{conversation.id}/messages", "/api/v1/executions", f"/api/v1/executions/{said.execution.id}"]
     [queries(url) for url in urls]
     few = [queries(url) for url in urls]
     for number in range(20):
-        actions.say(alice, actions.create(alice).id, f"Question {number}")
-        actions.say(alice, conversation.id, f"Question {number}")
+        actions.say(alice, actions.create(alice).id, actions.Question(f"Question {number}"))
+        actions.say(alice, conversation.id, actions.Question(f"Question {number}"))
 
     assert [queries(url) for url in urls] == few
     assert few == [2, 3, 2, 4]
@@ -217,10 +219,10 @@ def test_the_lists_cost_the_same_number_of_queries_however_long_they_are(
 def test_a_question_costs_few_queries(alice: Any, django_assert_max_num_queries: Any) -> None:
     conversation = actions.create(alice)
     purses.look_anew()
-    actions.say(alice, conversation.id, "First")
+    actions.say(alice, conversation.id, actions.Question("First"))
 
     with django_assert_max_num_queries(11):
-        actions.say(alice, conversation.id, "Second", client_id="c2")
+        actions.say(alice, conversation.id, actions.Question("Second", client_id="c2"))
 
 
 def test_the_page_of_conversations_goes_on_where_it_ended(alice: Any, api_of: Callable[..., Any]) -> None:
@@ -248,7 +250,7 @@ def test_conversations_that_programs_began_are_listed_to_programs_and_to_people_
 ) -> None:
     api, page = api_of(alice), client_of(alice)
     actions.create(alice, title="Mine")
-    actions.say_in_new(alice, "A program's question")
+    actions.say_in_new(alice, actions.Question("A program's question"))
 
     assert [one["title"] for one in api.get(BASE).json()["results"]] == ["A program's question", "Mine"]
     assert [one["title"] for one in page.get(BASE).json()["results"]] == ["Mine"]
@@ -260,7 +262,7 @@ def test_conversations_that_programs_began_are_listed_to_programs_and_to_people_
 @pytest.mark.spec("B29")
 def test_the_export_has_the_questions_and_the_answers(alice: Any, api_of: Callable[..., Any]) -> None:
     api = api_of(alice)
-    said = actions.say(alice, actions.create(alice).id, "Say <b>hello</b>")
+    said = actions.say(alice, actions.create(alice).id, actions.Question("Say <b>hello</b>"))
     append(said.execution, Complete(answer="**Hello**"))
     url = f"{BASE}/{said.conversation.id}/export"
 
@@ -335,9 +337,9 @@ def test_the_modes_of_old_are_understood(alice: Any) -> None:
     conversation = actions.create(alice)
 
     for older, mode in (("CHAT", "chat"), ("WRITING", "writing")):
-        assert actions.say(alice, conversation.id, "Hi", mode=older).execution.mode == mode
+        assert actions.say(alice, conversation.id, actions.Question("Hi", mode=older)).execution.mode == mode
     with pytest.raises(Refused, match="chat"):
-        actions.say(alice, conversation.id, "Hi", mode="JUGGLING")
+        actions.say(alice, conversation.id, actions.Question("Hi", mode="JUGGLING"))
 
 
 def test_a_missing_conversation_looks_like_another_persons(
@@ -354,7 +356,7 @@ def test_a_missing_conversation_looks_like_another_persons(
 
 def test_runs_are_listed_by_status_and_conversation(alice: Any, api_of: Callable[..., Any]) -> None:
     api = api_of(alice)
-    said = actions.say(alice, actions.create(alice).id, "Hi")
+    said = actions.say(alice, actions.create(alice).id, actions.Question("Hi"))
     done = make_run(alice)
     append(done, Complete(answer="Done"))
 
@@ -388,8 +390,8 @@ def test_a_programs_own_name_for_its_task_stays_with_its_run_and_finds_it(
     alice: Any, charlie: Any, api_of: Callable[..., Any]
 ) -> None:
     api = api_of(alice)
-    run = actions.say_in_new(alice, "Hi", options={"task_id": "ticket-7"}).execution
-    actions.say_in_new(alice, "Something else")
+    run = actions.say_in_new(alice, actions.Question("Hi", options={"task_id": "ticket-7"})).execution
+    actions.say_in_new(alice, actions.Question("Something else"))
     make_run(charlie, task_id="ticket-7")
 
     with CaptureQueriesContext(connection) as queries:

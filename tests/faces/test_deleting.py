@@ -31,7 +31,7 @@ def dies_after_commit(execute: Callable[..., Any], sql: str, params: Any, many: 
 
 def with_everything(alice: Any) -> Said:
     """A conversation whose run is live, with an app, an open box and a file."""
-    said = actions.say_in_new(alice, "Build me something.")
+    said = actions.say_in_new(alice, actions.Question("Build me something."))
     task = said.conversation.id
     App.objects.create(user=alice, task_id=task, title="Game", command="run", port=8000, label="game")
     SandboxSession.objects.create(user=alice, task_id=task, key=f"box of {task}", provider="local", host="here")

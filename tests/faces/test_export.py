@@ -40,7 +40,7 @@ def test_the_markdown_has_the_branch_that_is_shown_with_plan_sources_and_tables(
     alice: Any, charlie: Any, api_of: Callable[..., Any]
 ) -> None:
     conversation = actions.create(alice, title="Ships of Mäy!")
-    first = actions.say(alice, conversation.id, "How many ships?")
+    first = actions.say(alice, conversation.id, actions.Question("How many ships?"))
     answered(first, "Old answer")
     Message.objects.filter(id=first.message.id).update(metadata={"attachments": [{"id": "1", "name": "ships.csv"}]})
     again = actions.retry_reply(alice, first.reply.id)
@@ -74,7 +74,7 @@ def test_the_markdown_is_in_the_language_of_who_reads_it_and_so_is_that_of_their
 ) -> None:
     conversation = actions.create(alice)
     Conversation.objects.filter(id=conversation.id).update(title="")
-    first = actions.say(alice, conversation.id, "Wie viele Schiffe?")
+    first = actions.say(alice, conversation.id, actions.Question("Wie viele Schiffe?"))
     answered(first, "")
     again = actions.retry_reply(alice, first.reply.id)
     source = {"type": "document", "source": "Bericht.pdf", "page": 3, "document_id": "x"}
@@ -103,7 +103,7 @@ def test_the_markdown_is_in_the_language_of_who_reads_it_and_so_is_that_of_their
 @pytest.mark.slow
 def test_the_json_has_every_branch_and_the_plans_however_long_it_is(alice: Any, api_of: Callable[..., Any]) -> None:
     conversation = actions.create(alice)
-    first = actions.say(alice, conversation.id, "How many ships?")
+    first = actions.say(alice, conversation.id, actions.Question("How many ships?"))
     answered(first, "Twelve")
     again = actions.retry_reply(alice, first.reply.id)
     answered(again, "Thirteen", plan=PLAN, routing={"agent": "rag"})

@@ -41,7 +41,9 @@ def hears(said: Any, text: str) -> None:
 @pytest.mark.spec("S100")
 def test_what_was_added_when_no_agent_listened_any_more_is_the_next_question(alice: Any) -> None:
     conversation = actions.create(alice)
-    said = actions.say(alice, conversation.id, "How long is the warranty?", mode="chat", options={"tier": "max"})
+    said = actions.say(
+        alice, conversation.id, actions.Question("How long is the warranty?", mode="chat", options={"tier": "max"})
+    )
     for text in ("In years.", "And in French.", "Please."):
         runs.steer(said.execution.id, by=alice, text=text)
     hears(said, "In years.")
@@ -58,9 +60,9 @@ def test_what_was_added_when_no_agent_listened_any_more_is_the_next_question(ali
 @pytest.mark.spec("S100")
 def test_what_was_added_and_is_refused_as_a_question_is_kept_and_its_person_told(alice: Any, settings: Any) -> None:
     conversation = actions.create(alice)
-    said = actions.say(alice, conversation.id, "How long is the warranty?")
+    said = actions.say(alice, conversation.id, actions.Question("How long is the warranty?"))
     runs.steer(said.execution.id, by=alice, text="In years.")
-    busy = actions.say_in_new(alice, "Something else?")
+    busy = actions.say_in_new(alice, actions.Question("Something else?"))
     settings.CONFIG = settings.CONFIG.model_copy(update={"runs_at_once": 1})
 
     end(said)
@@ -82,7 +84,7 @@ def test_what_was_added_and_is_refused_as_a_question_is_kept_and_its_person_told
 )
 def test_what_was_added_to_a_run_that_was_not_answered_is_not_asked_and_kept(alice: Any, status: str, why: str) -> None:
     conversation = actions.create(alice)
-    said = actions.say(alice, conversation.id, "How long is the warranty?")
+    said = actions.say(alice, conversation.id, actions.Question("How long is the warranty?"))
     for text in ("In years.", "And in French."):
         runs.steer(said.execution.id, by=alice, text=text)
     hears(said, "In years.")
@@ -101,7 +103,7 @@ def test_what_was_not_ready_is_done_by_one_run_that_nobody_sees_and_titles_the_c
     alice: Any, charlie: Any
 ) -> None:
     conversation = actions.create(alice)
-    said = actions.say(alice, conversation.id, "How long is the warranty?")
+    said = actions.say(alice, conversation.id, actions.Question("How long is the warranty?"))
     origin = {"run": "r", "execution": str(said.execution.id), "conversation": str(conversation.id), "message_id": "m"}
     left = {"what": ["title", "learn"], "question": "How long is the warranty?", "origin": origin}
 
@@ -134,7 +136,7 @@ def test_a_title_that_comes_late_replaces_no_persons_and_no_other_persons_conver
 @pytest.mark.spec("B21")
 def test_what_runs_beside_a_deleted_conversation_read_is_erased_with_it(alice: Any, settings: Any) -> None:
     conversation = actions.create(alice)
-    said = actions.say(alice, conversation.id, "My secret is 4711.")
+    said = actions.say(alice, conversation.id, actions.Question("My secret is 4711."))
     left = {"what": ["learn"], "question": "My secret is 4711.", "origin": {"conversation": str(conversation.id)}}
     end(said, left=left)
     Execution.objects.update(status="completed", ended_at=timezone.now())

@@ -19,7 +19,7 @@ from agents.engine.events import Complete
 from agents.engine.ids import sibling_id
 from agents.models import Event, Execution, Step
 from agents.partitions import EVENTS, STEPS, Month
-from conversations.actions import say_in_new
+from conversations.actions import Question, say_in_new
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.models import AuditCut, AuditEvent
 from hyperagent.audit.recording import record
@@ -154,7 +154,7 @@ def test_a_month_whose_runs_were_marked_before_something_fell_goes_the_next_time
 @pytest.fixture
 def dropped(alice: Any, old: Month) -> Execution:
     """The run of a reply in a conversation of Alice's, whose log is gone."""
-    said = say_in_new(alice, "What is it?")
+    said = say_in_new(alice, Question("What is it?"))
     run = run_of(alice, old.begins, ended=old.begins)
     Execution.objects.filter(id=run.id).update(conversation_id=said.conversation.id)
     said.reply.execution = run

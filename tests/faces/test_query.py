@@ -286,7 +286,7 @@ async def test_what_is_too_much_begins_no_conversation(
 ) -> None:
     """A program that asks on and on would fill its person's list with empty ones."""
     await UserQuota.objects.acreate(user=alice, quota=Quota.RUNS_AT_ONCE, amount=1)
-    await sync_to_async(actions.say_in_new)(alice, "Is anybody there?")
+    await sync_to_async(actions.say_in_new)(alice, actions.Question("Is anybody there?"))
 
     refused = await post(api, url, body, headers=headers)
 
@@ -574,7 +574,7 @@ async def test_a_run_is_cancelled_over_the_api_once_or_twice(
 @pytest.mark.spec("S143")
 async def test_a_question_that_was_said_by_socket_streams_over_the_api(api: Program, alice: Any) -> None:
     conversation = await sync_to_async(actions.create)(alice)
-    said = await sync_to_async(actions.say)(alice, conversation.id, "Hi")
+    said = await sync_to_async(actions.say)(alice, conversation.id, actions.Question("Hi"))
     await sync_to_async(append)(said.execution, *tokens("a"), Complete(answer="a"))
 
     response = await api.get(f"/api/v1/executions/{said.execution.id}/events", headers={"accept": "text/event-stream"})

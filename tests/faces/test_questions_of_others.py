@@ -31,13 +31,13 @@ def read_by(execution: Execution) -> list[str]:
 def copied(alice: Any, bob: Any, *, answer: str) -> UUID:
     """What Alice shared of a conversation that ends with this question, as a conversation of Bob's."""
     conversation = actions.create(alice)
-    end(actions.say(alice, conversation.id, ORDER), answer)
+    end(actions.say(alice, conversation.id, actions.Question(ORDER)), answer)
     link = sharing.share(alice, conversation.id, sharing.Choice())
     return sharing.go_on(bob, link).id
 
 
 def test_another_reply_to_a_question_of_an_agent_has_read_it_as_the_first_had(alice: Any) -> None:
-    asked = actions.say_in_new(alice, ORDER, brought=ASKED_BY_AN_AGENT)
+    asked = actions.say_in_new(alice, actions.Question(ORDER, brought=ASKED_BY_AN_AGENT))
     end(asked, "Done.")
 
     again = actions.retry_reply(alice, asked.reply.id)
@@ -48,10 +48,10 @@ def test_another_reply_to_a_question_of_an_agent_has_read_it_as_the_first_had(al
 
 @pytest.mark.parametrize("status", ["cancelled", "failed"])
 def test_a_question_of_an_agent_counts_in_the_next_turn_though_nothing_was_answered(alice: Any, status: str) -> None:
-    asked = actions.say_in_new(alice, ORDER, brought=ASKED_BY_AN_AGENT)
+    asked = actions.say_in_new(alice, actions.Question(ORDER, brought=ASKED_BY_AN_AGENT))
     end(asked, "", status)
 
-    further = actions.say(alice, asked.conversation.id, "Go on.")
+    further = actions.say(alice, asked.conversation.id, actions.Question("Go on."))
 
     assert ORDER in [one["content"] for one in further.execution.input["history"]]
     assert read_by(further.execution) == ["agent"]
@@ -62,7 +62,7 @@ def test_a_question_of_an_agent_counts_in_the_next_turn_though_nothing_was_answe
 def test_a_shared_question_that_nobody_answered_is_text_of_whoever_shared_it(alice: Any, bob: Any) -> None:
     conversation_id = copied(alice, bob, answer="")
 
-    asked = actions.say(bob, conversation_id, "Go on.")
+    asked = actions.say(bob, conversation_id, actions.Question("Go on."))
 
     assert ORDER in [one["content"] for one in asked.execution.input["history"]]
     assert read_by(asked.execution) == ["earlier"]
@@ -81,11 +81,11 @@ def test_a_shared_question_that_is_asked_again_is_not_the_readers_own(alice: Any
 
 
 def test_what_a_person_asks_and_asks_again_is_their_own(alice: Any) -> None:
-    asked = actions.say_in_new(alice, ORDER)
+    asked = actions.say_in_new(alice, actions.Question(ORDER))
     end(asked, "")
 
     again = actions.retry_reply(alice, asked.reply.id)
-    further = actions.say(alice, asked.conversation.id, "Go on.")
+    further = actions.say(alice, asked.conversation.id, actions.Question("Go on."))
 
     assert [read_by(one.execution) for one in (asked, again, further)] == [[], [], []]
     assert not any(is_of_others(one.execution.input) for one in (asked, again, further))

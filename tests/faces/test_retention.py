@@ -38,7 +38,7 @@ def keeps(settings: Any) -> Any:
 
 def talk(user: Any, *, days: int, is_over: bool = True) -> Conversation:
     """A conversation that was spoken in so many days ago."""
-    said = actions.say_in_new(user, f"{SECRET} question")
+    said = actions.say_in_new(user, actions.Question(f"{SECRET} question"))
     run = said.execution
     append(run, *tokens(f"{SECRET} answer"), *([Complete(answer=f"{SECRET} answer")] if is_over else []))
     agent = make_agent(run, task=f"{SECRET} task", status="completed")
@@ -105,7 +105,7 @@ def test_one_that_somebody_comes_back_to_at_that_instant_stays(alice: Any, keeps
     keeps(retention_days=30)
     old, other = talk(alice, days=50), talk(alice, days=40)
     acts: dict[str, Callable[[], object]] = {
-        "said": lambda: actions.say(alice, old.pk, "And now?"),
+        "said": lambda: actions.say(alice, old.pk, actions.Question("And now?")),
         "pinned": lambda: actions.pin(alice, old.pk, is_pinned=True),
         "deleted": lambda: actions.delete(alice, old.pk),
     }

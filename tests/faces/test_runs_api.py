@@ -22,6 +22,7 @@ from agents.engine.events import (
 from agents.models import Execution, Intervention
 from agents.pipeline.route import Route
 from conversations import actions
+from conversations.options import approval_rule, chosen
 from tests.faces.runs import append, make_agent, make_run, make_step, tokens
 
 LOOK = PlannedStep(id="web-1", agent="web", task="Look it up", expected_outcome="A date", tools=("web_search",))
@@ -129,7 +130,7 @@ def test_a_run_that_goes_on_says_what_it_and_its_agents_have_used_so_far(
 @pytest.mark.spec("B11")
 def test_lists_say_what_a_run_that_is_worked_on_has_used_so_far(alice: Any, api_of: Callable[..., Any]) -> None:
     priced = {"prompt_tokens": 10, "completion_tokens": 5, "cost_usd": "0.25"}
-    said = [actions.say(alice, actions.create(alice).id, "Hi") for _ in range(3)]
+    said = [actions.say(alice, actions.create(alice).id, actions.Question("Hi")) for _ in range(3)]
     priced_run, unpriced_run, waiting = [one.execution for one in said]
     Execution.objects.update(status="running", started_at=timezone.now())
     Execution.objects.filter(pk=waiting.pk).update(status="awaiting_user", prompt_tokens=7, cost_usd="0.1")
@@ -284,8 +285,8 @@ def test_a_wish_that_nobody_would_heed_is_refused_by_its_name(alice: Any, api_of
 
 
 def test_another_answer_to_a_programs_question_may_ask_whoever_wants_it(alice: Any) -> None:
-    options = {"depth": "deep", "interactive": False, "on_approval": "skip"}
-    said = actions.say_in_new(alice, "What is known?", options=options)
+    options = chosen({"depth": "deep"}) | approval_rule(None, is_watched=False)
+    said = actions.say_in_new(alice, actions.Question("What is known?", options=options))
     append(said.execution, Complete(answer="Little"))
 
     again = actions.retry_reply(alice, said.reply.id)
@@ -293,8 +294,18 @@ def test_another_answer_to_a_programs_question_may_ask_whoever_wants_it(alice: A
     assert again.execution.input["options"] == {"depth": "deep"}
 
 
+def test_a_question_keeps_what_was_chosen_for_it_and_nothing_else(alice: Any) -> None:
+    options = chosen({"depth": "deep", "show_plan": False, "budget": None}) | approval_rule(None, is_watched=True)
+
+    plain = actions.say_in_new(alice, actions.Question("Hi", options=chosen({})))
+    watched = actions.say_in_new(alice, actions.Question("Hi", options=options))
+
+    kept = {"depth": "deep", "on_approval": "ask", "interactive": True}
+    assert (plain.message.metadata, plain.execution.input["options"]) == ({}, {})
+    assert (watched.message.metadata, watched.execution.input["options"]) == ({"options": kept}, kept)
+
+
 def test_an_installation_may_let_agents_act_by_scripts(alice: Any, settings: Any) -> None:
-    from conversations.options import chosen
     from hyperagent.lib.conf import ExecutionMode
 
     assert chosen({"depth": None, "show_plan": False}) == {}
@@ -306,7 +317,9 @@ def test_an_installation_may_let_agents_act_by_scripts(alice: Any, settings: Any
 @pytest.fixture
 def answered(alice: Any) -> Any:
     """A turn whose run has failed in one of its agents."""
-    said = actions.say(alice, actions.create(alice).id, "Look it up and write it", options={"task_id": "ticket-7"})
+    said = actions.say(
+        alice, actions.create(alice).id, actions.Question("Look it up and write it", options={"task_id": "ticket-7"})
+    )
     run = said.execution
     root = make_agent(run, "turn", lineage="turn", status="failed", ended_at=run.created_at)
     agent = make_agent(run, "web", parent=root, status="failed", ended_at=run.created_at)

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.spec("B29")
 
 def said(user: Any, question: str, answer: str, *, conversation: Any = None, **more: Any) -> Any:
     """A turn that is over."""
-    turn = actions.say(user, (conversation or actions.create(user, **more)).id, question)
+    turn = actions.say(user, (conversation or actions.create(user, **more)).id, actions.Question(question))
     append(turn.execution, Complete(answer=answer))
     return turn
 
@@ -174,7 +174,7 @@ def test_temporary_and_deleted_conversations_are_found_nowhere(alice: Any, api_o
 def test_an_answer_is_found_once_its_run_is_over_and_everything_is_indexed_without_a_search(
     alice: Any, api_of: Callable[..., Any]
 ) -> None:
-    turn = actions.say(alice, actions.create(alice).id, "Which bird?")
+    turn = actions.say(alice, actions.create(alice).id, actions.Question("Which bird?"))
     api = api_of(alice)
     assert found(api, "kingfisher")["results"] == []
     append(turn.execution, Complete(answer="A kingfisher."))

@@ -37,7 +37,7 @@ def _no_rate_of_others() -> None:
 
 
 def said(user: Any, question: str, answer: str, *, conversation: Any = None, sources: Any = ()) -> Any:
-    turn = actions.say(user, (conversation or actions.create(user)).id, question)
+    turn = actions.say(user, (conversation or actions.create(user)).id, actions.Question(question))
     append(turn.execution, Complete(answer=answer))
     turn.execution.result = {**(turn.execution.result or {}), "sources": list(sources)}
     turn.execution.save(update_fields=["result"])
@@ -231,7 +231,7 @@ def test_a_reader_with_an_account_goes_on_in_a_conversation_of_their_own(
         ("assistant", "It is [1]."),
     ]
     assert "1. Quarterly.pdf, Revenue, page 3" in shown[1]["text"]
-    goes_on = actions.say(charlie, copy.id, "And then?")
+    goes_on = actions.say(charlie, copy.id, actions.Question("And then?"))
     assert [told["content"][:11] for told in goes_on.execution.input["history"]] == [
         "What is it?",
         shown[1]["text"][:11],

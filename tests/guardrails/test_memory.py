@@ -53,9 +53,11 @@ async def test_a_poisoned_file_and_the_answers_made_of_it_leave_nothing_in_memor
     await make_runner(model.url, providers=fake_providers(workspace=workspace))
     begin, go_on = sync_to_async(conversations.say_in_new), sync_to_async(conversations.say)
 
-    first = await begin(alice, "I am an engineer. What do my notes.txt say?", mode="chat")
+    asked = conversations.Question("I am an engineer. What do my notes.txt say?", mode="chat")
+    first = await begin(alice, asked)
     read = await ended(first.execution.id)
-    second = await go_on(alice, first.conversation.id, "I live in Bern. Is all of that right?", mode="chat")
+    further = conversations.Question("I live in Bern. Is all of that right?", mode="chat")
+    second = await go_on(alice, first.conversation.id, further)
     repeated = await ended(second.execution.id)
     model.stop()
 

@@ -24,6 +24,7 @@ from agents.registry import Agent
 from agents.runtime.driven import PipelineSettings
 from agents.web.pages import GuardedPages
 from conversations import actions as conversations
+from conversations.options import ChosenOptions
 from conversations.owned import Said
 from hitl.kinds import PolicyAction, RequestStatus, RuleEffect, RuleScope
 from hitl.models import Policy, Request, Rule
@@ -153,22 +154,22 @@ def allow_everything(user: Any, names: list[str]) -> None:
         Rule.objects.create(user=user, effect=RuleEffect.ALLOW, scope=RuleScope.RULE, tool=name, text=name)
 
 
-def options(house: House, on_approval: str) -> Json:
+def options(house: House, on_approval: str) -> ChosenOptions:
     return {"on_approval": on_approval, "preapproved": [{"tool": name} for name, _ in house.model.acts]}
 
 
 @sync_to_async
-def say_in_project_of(owner: Any, user: Any, instructions: str, text: str, chosen: Json) -> Said:
+def say_in_project_of(owner: Any, user: Any, instructions: str, text: str, chosen: ChosenOptions) -> Said:
     project = projects.create(owner, name="Minutes", instructions=instructions)
     projects.add_member(owner, project.pk, user.email)
-    return conversations.say_in_new(user, text, options=chosen, project_id=project.pk)
+    return conversations.say_in_new(user, conversations.Question(text, options=chosen), project_id=project.pk)
 
 
 @sync_to_async
-def say(user: Any, text: str, chosen: Json, *, within: Any = None) -> Said:
+def say(user: Any, text: str, chosen: ChosenOptions, *, within: Any = None) -> Said:
     if within is None:
-        return conversations.say_in_new(user, text, options=chosen)
-    return conversations.say(user, within.id, text, options=chosen)
+        return conversations.say_in_new(user, conversations.Question(text, options=chosen))
+    return conversations.say(user, within.id, conversations.Question(text, options=chosen))
 
 
 async def effects_of(*ids: UUID) -> int:

@@ -133,7 +133,9 @@ def test_the_end_of_a_run_is_told_once_however_often_its_job_comes(
 ) -> None:
     add(alice, URL)
     add(charlie, URL)
-    said = conversations.say(alice, conversations.create(alice).id, "What does the secret report say of Acme?")
+    said = conversations.say(
+        alice, conversations.create(alice).id, conversations.Question("What does the secret report say of Acme?")
+    )
     run = said.execution
     run.status, run.ended_at = ExecutionStatus(status), run.created_at
     run.answer, run.error_code = "The whole answer", "model_failed" if status == "failed" else ""

@@ -33,7 +33,7 @@ def test_the_end_of_a_run_reaches_the_receiver_and_a_request_the_mailbox(
     add: Add, alice: Any, bob: Any, receiver: Receiver, tmp_path: Path
 ) -> None:
     _, secret = add(alice, receiver.url)
-    run = conversations.say(alice, conversations.create(alice).id, "What is it?").execution
+    run = conversations.say(alice, conversations.create(alice).id, conversations.Question("What is it?")).execution
     run.status, run.ended_at = ExecutionStatus.COMPLETED, run.created_at
     run.save()
 

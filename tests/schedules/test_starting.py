@@ -254,7 +254,7 @@ def test_what_was_there_when_it_was_made_and_is_not_now_is_told_and_in_the_end_i
 
 def test_what_is_too_much_now_is_tried_again_at_the_next_time(alice: Any, settings: Any) -> None:
     settings.CONFIG = settings.CONFIG.model_copy(update={"runs_at_once": 1})
-    talk.say_in_new(alice, "Something else?")
+    talk.say_in_new(alice, talk.Question("Something else?"))
     schedule = made(alice)
 
     for number in range(4):

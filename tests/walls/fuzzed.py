@@ -34,7 +34,7 @@ def furnish(user: Any) -> dict[str, str]:
     """By the names that the addresses have for their parts; made anew for each call."""
     conversation = actions.create(user, title="Trains")
     with transaction.atomic():  # so that no runner takes it
-        said = actions.say(user, conversation.id, "Which train?")
+        said = actions.say(user, conversation.id, actions.Question("Which train?"))
         agent = make_agent(said.execution, status="completed")
         found = ToolResult(tool="search_documents", content="Trains", id="1")
         append(said.execution, found, *tokens("A train"), Complete(answer="A train"))

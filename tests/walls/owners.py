@@ -51,7 +51,7 @@ VOLATILE: Final = {
 
 def things_of(alice: Any) -> dict[str, str]:
     """The ids, by the names that addresses have for them."""
-    said = actions.say(alice, actions.create(alice, title=f"{WORD} title").id, f"{WORD} question")
+    said = actions.say(alice, actions.create(alice, title=f"{WORD} title").id, actions.Question(f"{WORD} question"))
     found = ToolResult(tool="search_documents", content=f"{WORD} passage", id="1")
     append(said.execution, found, *tokens(f"{WORD} answer"), Complete(answer=f"{WORD} answer"))
     agent = make_agent(said.execution, task=f"{WORD} task", status="completed")

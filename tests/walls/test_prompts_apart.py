@@ -122,7 +122,7 @@ def settle(user: Any, word: str) -> Any:
 
 @sync_to_async
 def say(user: Any, conversation_id: Any, text: str, mode: str) -> Any:
-    return actions.say(user, conversation_id, text, mode=mode).execution.id
+    return actions.say(user, conversation_id, actions.Question(text, mode=mode)).execution.id
 
 
 @pytest.mark.spec("B4")

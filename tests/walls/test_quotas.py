@@ -282,7 +282,7 @@ def test_no_other_door_starts_a_run_past_the_quota(
     in_threads: None, api_of: Any, alice: Any, talk: Conversation, limits: Any, door: str
 ) -> None:
     limits(runs_per_hour=1)
-    said = actions.say(alice, talk.pk, "first")
+    said = actions.say(alice, talk.pk, actions.Question("first"))
     Execution.objects.filter(pk=said.execution.pk).update(
         status="failed", ended_at="2026-01-01T00:00:00Z", error_code="internal"
     )
@@ -302,16 +302,16 @@ def test_no_other_door_starts_a_run_past_the_quota(
 
 def test_only_so_many_are_worked_on_at_once(alice: Any, bob: Any, talk: Conversation, limits: Any) -> None:
     limits(runs_at_once=2)
-    running = actions.say(alice, talk.pk, "one").execution
-    actions.say(alice, talk.pk, "two")
+    running = actions.say(alice, talk.pk, actions.Question("one")).execution
+    actions.say(alice, talk.pk, actions.Question("two"))
 
     with pytest.raises(TooMuch, match="2 of your questions are being worked on"):
-        actions.say(alice, talk.pk, "three")
+        actions.say(alice, talk.pk, actions.Question("three"))
 
-    actions.say(bob, actions.create(bob).pk, "another's")
+    actions.say(bob, actions.create(bob).pk, actions.Question("another's"))
     # One that waits for a person holds nothing.
     Execution.objects.filter(pk=running.pk).update(status="awaiting_user")
-    actions.say(alice, talk.pk, "three")
+    actions.say(alice, talk.pk, actions.Question("three"))
 
 
 def test_what_runs_in_ones_name_by_itself_is_not_counted(alice: Any, limits: Any) -> None:

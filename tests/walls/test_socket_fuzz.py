@@ -185,7 +185,7 @@ async def answers(socket: Socket, sent: list[str | bytes], kinds: Counter[str]) 
 @sync_to_async
 def furnished(alice: Any) -> dict[str, str]:
     conversation = actions.create(alice)
-    said = actions.say(alice, conversation.id, "First")
+    said = actions.say(alice, conversation.id, actions.Question("First"))
     run = make_run(alice, conversation.id)
     ids = {
         "conversation_id": conversation.id,

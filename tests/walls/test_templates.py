@@ -173,7 +173,7 @@ def keep(user: Any, text: str) -> None:
     """In each place that shows what somebody wrote."""
     conversation = actions.create(user, title=text[:200])
     with transaction.atomic():
-        said = actions.say(user, conversation.id, text)
+        said = actions.say(user, conversation.id, actions.Question(text))
         make_agent(said.execution, task=text, status="completed")
         append(said.execution, Complete(answer=text))
     Rule.objects.create(user=user, effect="allow", scope="rule", tool="t", text=text)

@@ -46,7 +46,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        question = sys.stdin.read() if options["question"] == "-" else options["question"]
+        text = sys.stdin.read() if options["question"] == "-" else options["question"]
         try:
             user = _asker(options["user"])
             if not reading.runner_is_alive():
@@ -56,7 +56,8 @@ class Command(BaseCommand):
             # Where nobody types and nothing was said beforehand, nobody is asked: agents go on without, and say so.
             is_asked = options["yes"] or sys.stdin.isatty()
             wanted = chosen({}) | approval_rule(None, is_watched=is_asked)
-            said = actions.say_in_new(user, question, mode=options["mode"], origin=Origin.CHAT, options=wanted)
+            question = actions.Question(text, mode=options["mode"], options=wanted)
+            said = actions.say_in_new(user, question, origin=Origin.CHAT)
         except Refused as refused:
             raise CommandError(refused.message) from None
         except Exception as error:

@@ -276,7 +276,7 @@ def test_the_run_is_told_the_project_and_its_instructions_as_they_are_now(alice:
     conversation = actions.create(alice, project_id=plans.pk)
     projects.change(alice, plans.pk, instructions="Answer in Latin.")
 
-    run = actions.say(alice, conversation.pk, "Where is Gaul?").execution
+    run = actions.say(alice, conversation.pk, actions.Question("Where is Gaul?")).execution
 
     told = Options.model_validate(run.input["options"])
     assert told.project_id == str(plans.pk)
@@ -289,7 +289,7 @@ def test_the_run_is_told_the_project_and_its_instructions_as_they_are_now(alice:
 def test_the_run_of_a_member_is_told_that_another_wrote_the_instructions(alice: Any, bob: Any, plans: Any) -> None:
     projects.change(alice, plans.pk, instructions="Answer in Latin.")
 
-    run = actions.say(bob, actions.create(bob, project_id=plans.pk).pk, "Where is Gaul?").execution
+    run = actions.say(bob, actions.create(bob, project_id=plans.pk).pk, actions.Question("Where is Gaul?")).execution
 
     assert Options.model_validate(run.input["options"]).instructed_by_another is True
 
@@ -319,7 +319,9 @@ def test_whoever_gets_a_project_of_somebody_who_left_does_not_take_their_instruc
 
 
 def told_to(user: Any, project: Project) -> Options:
-    run = actions.say(user, actions.create(user, project_id=project.pk).pk, "Where is Gaul?").execution
+    run = actions.say(
+        user, actions.create(user, project_id=project.pk).pk, actions.Question("Where is Gaul?")
+    ).execution
     return Options.model_validate(run.input["options"])
 
 
@@ -327,10 +329,10 @@ def test_who_was_removed_from_the_project_is_told_nothing_of_it_any_more(
     alice: Any, bob: Any, plans: Any, api_of: Api
 ) -> None:
     conversation = actions.create(bob, project_id=plans.pk)
-    first = actions.say(bob, conversation.pk, "Hi").execution
+    first = actions.say(bob, conversation.pk, actions.Question("Hi")).execution
     projects.remove_member(alice, plans.pk, bob.pk)
 
-    second = actions.say(bob, conversation.pk, "Hello?").execution
+    second = actions.say(bob, conversation.pk, actions.Question("Hello?")).execution
 
     assert "project_id" in first.input["options"]
     assert "project_id" not in second.input["options"]
@@ -340,7 +342,7 @@ def test_who_was_removed_from_the_project_is_told_nothing_of_it_any_more(
 
 def test_another_answer_is_told_the_project_of_now_too(alice: Any, plans: Any) -> None:
     conversation = actions.create(alice)
-    said = actions.say(alice, conversation.pk, "Where?")
+    said = actions.say(alice, conversation.pk, actions.Question("Where?"))
     Execution.objects.filter(pk=said.execution.pk).update(status="completed", ended_at="2026-01-01T00:00:00Z")
     actions.move(alice, conversation.pk, plans.pk)
 
@@ -350,12 +352,12 @@ def test_another_answer_is_told_the_project_of_now_too(alice: Any, plans: Any) -
 
 
 def test_what_a_program_asks_goes_into_a_new_conversation_of_the_project(alice: Any, plans: Any) -> None:
-    said = actions.say_in_new(alice, "Hi", project_id=plans.pk)
-    keyed = actions.say_once(alice, "key", "Hi", project_id=plans.pk)
+    said = actions.say_in_new(alice, actions.Question("Hi"), project_id=plans.pk)
+    keyed = actions.say_in_named(alice, "key", actions.Question("Hi", client_id="key"), project_id=plans.pk)
 
     assert {said.conversation.project_id, keyed.conversation.project_id} == {plans.pk}
     with pytest.raises(NotThere):
-        actions.say_in_new(alice, "Hi", project_id=uuid.uuid4())
+        actions.say_in_new(alice, actions.Question("Hi"), project_id=uuid.uuid4())
     assert Conversation.objects.count() == 2
 
 

@@ -34,7 +34,7 @@ def _capable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def turn(user: Any, conversation: Conversation, question: str, answer: str) -> Said:
     """A question that was answered."""
-    said = actions.say(user, conversation.id, question)
+    said = actions.say(user, conversation.id, actions.Question(question))
     Execution.objects.filter(id=said.execution.id).update(
         status="completed", answer=answer, started_at=timezone.now(), ended_at=timezone.now()
     )
@@ -95,7 +95,7 @@ def test_older_messages_are_told_by_the_summary_and_the_newest_word_for_word(ali
     for run, text in zip(begun(), ("Of the first three.", "Of all six."), strict=False):
         finish(run, text)
 
-    asked = actions.say(alice, conversation.id, "And now?")
+    asked = actions.say(alice, conversation.id, actions.Question("And now?"))
 
     told = asked.execution.input["history"]
     assert told[0]["role"] == "user"
@@ -110,7 +110,7 @@ def test_while_everything_is_short_the_conversation_is_told_word_for_word(alice:
     turns(alice, conversation, 3)
     finish(begun()[0], "They spoke of numbers.")
 
-    asked = actions.say(alice, conversation.id, "And now?")
+    asked = actions.say(alice, conversation.id, actions.Question("And now?"))
 
     assert [said["content"][:10] for said in asked.execution.input["history"][::2]] == [
         "question 0",
@@ -261,7 +261,7 @@ def test_a_temporary_chat_is_in_no_list_and_says_so(alice: Any, api_of: Callable
     api = api_of(alice)
 
     made = api.post("/api/v1/conversations", {"temporary": True}, format="json").json()
-    said = actions.say(alice, uuid.UUID(made["id"]), "I am an engineer.")
+    said = actions.say(alice, uuid.UUID(made["id"]), actions.Question("I am an engineer."))
 
     assert made["is_temporary"] is True
     for query in ("", "?origin=all", "?origin=chat"):

@@ -257,7 +257,7 @@ async def test_a_plan_stands_as_a_checklist_among_the_files_and_is_ticked_off(
     scripted_server.script(*lines(DIAMOND))
     await make_runner(scripted_server.url, providers=Providers(workspace=OwnFiles()))
 
-    said = await sync_to_async(conversations.say)(alice, here.scope_id, QUESTION)
+    said = await sync_to_async(conversations.say)(alice, here.scope_id, conversations.Question(QUESTION))
     run = await ended(said.execution.id)
 
     assert run.status == "completed", (await events(run.id))[-4:]
@@ -281,7 +281,9 @@ async def test_in_a_real_run_the_chat_agent_keeps_an_answer_as_a_file(
     await make_runner(scripted_server.url, providers=Providers(workspace=OwnFiles()))
 
     said = await sync_to_async(conversations.say)(
-        alice, here.scope_id, "Write a short note on the sort of Kahn into the file notes.md, please.", mode="chat"
+        alice,
+        here.scope_id,
+        conversations.Question("Write a short note on the sort of Kahn into the file notes.md, please.", mode="chat"),
     )
     run = await ended(said.execution.id)
 
