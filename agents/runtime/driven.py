@@ -12,10 +12,10 @@ from agents.engine.records import AgentRecord, Announced, Cut, Loaded, Record, S
 from agents.engine.run import Program, Run
 from agents.engine.states import AgentStatus, StepKind
 from agents.guardrails.settings import GuardSettings
-from agents.runtime.budget_service import BudgetService
 from agents.runtime.lookups import Lookups
 from agents.runtime.outbox import Flagged, Outbox, Progressed
 from agents.runtime.reserves import Reserves
+from agents.runtime.shared_budgets import SharedBudgets
 from agents.runtime.spending import Terms
 from agents.runtime.tool_door import ConnectedTool, ToolDoor
 from agents.runtime.tracing import RunTrace
@@ -95,7 +95,7 @@ class DrivenRun(Run):
         self.lookups = lookups
         self.terms: Terms | None = None
         self.reserves = Reserves()
-        self.budget_service: BudgetService | None = None
+        self.shared_budgets: SharedBudgets | None = None
         """What holds the budgets of people, groups and the installation; None in tests without a database."""
         self.is_money_held = False
         """Whether one of those is in money, as far as a call has found."""
@@ -130,7 +130,7 @@ class DrivenRun(Run):
     @property
     def is_held(self) -> bool:
         """Whether there may be a budget that it shares with others."""
-        return self.budget_service is not None and self.budget_service.is_on
+        return self.shared_budgets is not None and self.shared_budgets.is_on
 
     def tuning_of(self, agent: str) -> Tuning:
         return self.tunings.get(agent, UNTUNED)
@@ -147,8 +147,8 @@ class DrivenRun(Run):
     def record(self, *records: Record) -> None:
         self.unread += [record for record in records if isinstance(record, StepRecord)]
         self.trace.recorded(records, self.loaded.steps)
-        if self.budget_service is not None and self.budget_service.is_on and any(map(_is_paid_tool, records)):
-            self.budget_service.count_late(self.about.user_id)
+        if self.shared_budgets is not None and self.shared_budgets.is_on and any(map(_is_paid_tool, records)):
+            self.shared_budgets.count_late(self.about.user_id)
         if self.under_suspicion and any(isinstance(record, StepRecord) for record in records):
             self.under_suspicion = False
             super().record(*records)

@@ -26,7 +26,6 @@ from agents.engine.states import (
 )
 from agents.engine.tree import AGAIN_S, ended, with_event
 from agents.runtime import endings, leases, loading, underway
-from agents.runtime.budget_service import BudgetService
 from agents.runtime.connecting import may_pass
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import About, DrivenRun, PipelineSettings
@@ -35,6 +34,7 @@ from agents.runtime.leases import Claim
 from agents.runtime.loading import End
 from agents.runtime.lookups import Lookups
 from agents.runtime.outbox import NotStored, Outbox, lost
+from agents.runtime.shared_budgets import SharedBudgets
 from agents.runtime.tool_door import ToolDoor
 from agents.runtime.tracing import RunTrace, trace_id_of, without_trace
 from agents.tuning.snapshot import tunings_of
@@ -62,7 +62,7 @@ class Tools:
     finished: Callable[[str, uuid.UUID], Awaitable[None]]
     gateway: ToolDoor | None = None
     settings: PipelineSettings | None = None
-    budget_service: BudgetService | None = None
+    shared_budgets: SharedBudgets | None = None
     deadlines: Deadlines | None = None
 
 
@@ -288,7 +288,7 @@ class Driver:
         )
         run.turn = {"question": self.claim.question, "mode": self.claim.mode, **without_trace(self.claim.input)}
         run.tunings = tunings_of(self.claim.tuning)
-        run.budget_service = self._tools.budget_service
+        run.shared_budgets = self._tools.shared_budgets
         run.deadlines = self._tools.deadlines
         run.effects_root = self.claim.effects_root
         run.draining = self._draining
@@ -391,8 +391,8 @@ class Driver:
                 raise
             log.error("run.calls_not_counted", why=str(error).split("\n")[0])
             return
-        if lost_calls and self._tools.budget_service:
-            self._tools.budget_service.count_late(self.claim.user_id)
+        if lost_calls and self._tools.shared_budgets:
+            self._tools.shared_budgets.count_late(self.claim.user_id)
 
 
 def _tell_of_copies(run: DrivenRun) -> None:

@@ -23,12 +23,12 @@ from psycopg_pool import AsyncConnectionPool
 from agents.engine.run import Program
 from agents.runtime import leases
 from agents.runtime.announcer import Announcer
-from agents.runtime.budget_service import BudgetService
 from agents.runtime.connecting import bound, lent
 from agents.runtime.driven import PipelineSettings
 from agents.runtime.driver import Driver, Tools
 from agents.runtime.jobs import Jobs
 from agents.runtime.own_connection import OwnConnection
+from agents.runtime.shared_budgets import SharedBudgets
 from agents.runtime.tool_door import ToolDoor
 from agents.runtime.wall_clock import WALL_CLOCK
 from agents.runtime.writer import Writer
@@ -74,14 +74,14 @@ class Runner:
     ) -> None:
         self.options = options
         self._announcer = Announcer(options.redis_url)
-        self._budget_service = BudgetService(
+        self._shared_budgets = SharedBudgets(
             self._connection, django_settings.CONFIG, priced=lambda book: setattr(models, "prices", book)
         )
         self.writer = Writer(
             options.dsn,
             announcer=self._announcer,
             deadlines=options.deadlines,
-            on_settled=self._budget_service.wake,
+            on_settled=self._shared_budgets.wake,
         )
         self._jobs = Jobs()
         self._models = models
@@ -94,7 +94,7 @@ class Runner:
             wake_writer=self.writer.wake,
             finished=self._jobs.enqueue,
             gateway=gateway,
-            budget_service=self._budget_service,
+            shared_budgets=self._shared_budgets,
             settings=_with_deadlines(settings or PipelineSettings(), options.deadlines),
             deadlines=options.deadlines,
         )
@@ -116,7 +116,7 @@ class Runner:
             await self._line.ask(WALL_CLOCK.compare)
             self._announcer.start()
             writing = self.writer.start()
-            await self._budget_service.begin()
+            await self._shared_budgets.begin()
             loops = [
                 asyncio.create_task(loop, name=name)
                 for name, loop in (
@@ -125,7 +125,7 @@ class Runner:
                     ("look", self._look_loop()),
                     ("requests", sweeping.keep_time(self._connection)),
                     ("clocks", clocks.keep_time(self._connection)),
-                    ("budget_service", self._budget_service.keep()),
+                    ("shared_budgets", self._shared_budgets.keep()),
                 )
             ]
             log.info("runner.ready", name=self.options.name, concurrency=self.options.concurrency)

@@ -1,7 +1,7 @@
 """A run's budget at work: what stands before each call of a model, and what is refused once the budget is used up.
 
 What is asked and what an answer means is in `agents.budget`; the budgets that runs share are held by
-`agents.runtime.budget_service`. Runs without a budget, or within it, record nothing here.
+`agents.runtime.shared_budgets`. Runs without a budget, or within it, record nothing here.
 """
 
 import asyncio
@@ -36,9 +36,9 @@ from agents.engine.errors import Cancelled, OutsideError
 from agents.engine.events import Stage, StageStatus
 from agents.engine.journal import differs, shared_key
 from agents.engine.states import StepKind
-from agents.runtime.budget_service import Driving, Held, Lacking
 from agents.runtime.outbox import BrokenOff, Settled
 from agents.runtime.reserves import Reserve, Wanted
+from agents.runtime.shared_budgets import Driving, Held, Lacking
 from agents.runtime.underway import CallUnderway, usage_of
 from agents.usage.estimates import estimate_of
 from hyperagent.lib.llm.errors import ModelBusy, ModelError, ModelUnavailable
@@ -145,8 +145,8 @@ class Spending(Context):
         held, self._held = self._held, None
         if held is not None:
             self.run.outbox.write(_settled(held, used))
-        elif used is not None and self.run.budget_service is not None:
-            self.run.budget_service.count_late(self.run.about.user_id)
+        elif used is not None and self.run.shared_budgets is not None:
+            self.run.shared_budgets.count_late(self.run.about.user_id)
         return used
 
     def failed_call(self, error: ModelError) -> OutsideError:
@@ -262,8 +262,8 @@ class Spending(Context):
 
     async def _asks_for_shared(self, sent: ModelRequest, *, calls: int) -> bool:
         """Reserves what the call may take of the budgets that hold for the run's person; True if they were asked."""
-        budget_service = self.run.budget_service
-        if budget_service is None or not budget_service.is_on or self._lack:
+        shared_budgets = self.run.shared_budgets
+        if shared_budgets is None or not shared_budgets.is_on or self._lack:
             return False
         end, said = _shared_ends(self.run)
         if said is not None and said.get("choice") != Choice.RAISE:
@@ -273,13 +273,13 @@ class Spending(Context):
             return False
         outbox, about = self.run.outbox, self.run.about
         await self.run.claimed()
-        found = await budget_service.hold(
+        found = await shared_budgets.hold(
             Driving(about.execution_id, outbox.epoch, about.user_id),
             estimate_of(sent.model_dump(mode="json"), calls=calls),
             prices=lambda: self.run.models.prices_of(sent),
             wanted_output=self.last_of(sent).max_tokens,
         )
-        if isinstance(found, Lacking) and self.run.may_ask and (budget_service.waits or found.may_raise):
+        if isinstance(found, Lacking) and self.run.may_ask and (shared_budgets.waits or found.may_raise):
             await self._ask_shared(found, end + 1)
             return True
         if isinstance(found, Lacking):

@@ -1,5 +1,5 @@
 """What the embedder's calls of a provider take: reserved before each call, of the budgets of whoever it is for; in the
-ledger and settled after it. Calls of no run; those of runs are `agents.runtime.budget_service`'s.
+ledger and settled after it. Calls of no run; those of runs are `agents.runtime.shared_budgets`'s.
 """
 
 import logging

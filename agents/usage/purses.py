@@ -1,5 +1,5 @@
 """How the budgets stand that hold for somebody: read for pages, the API and the door. Holding is done by
-`agents.runtime.budget_service`; the arithmetic and the words are in `hyperagent.accounts.budgets`.
+`agents.runtime.shared_budgets`; the arithmetic and the words are in `hyperagent.accounts.budgets`.
 """
 
 import time

@@ -1,5 +1,5 @@
 """Budgets as administrators set them, and the purses that they are held by. What holds for whom, and what a call takes
-of it: `agents.usage.purses`, `agents.runtime.budget_service`.
+of it: `agents.usage.purses`, `agents.runtime.shared_budgets`.
 """
 
 from typing import ClassVar

@@ -111,7 +111,7 @@ const SENTENCES = [
   said("Raise the limit to {amount}"),
   said("Finish with what there is"),
   said("Stop the run"),
-  // Budgets that runs share: hyperagent/accounts/budgets.py, agents/budget.py, agents/runtime/budget_service.py.
+  // Budgets that runs share: hyperagent/accounts/budgets.py, agents/budget.py, agents/runtime/shared_budgets.py.
   said("Your budget of {amount} a day is used up: {used} are used."),
   said("Your budget of {amount} a month is used up: {used} are used."),
   said("The budget of the group {name} of {amount} a day is used up: {used} are used."),

@@ -26,7 +26,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from agents.engine.errors import LeaseLost
 from agents.models import Execution
-from agents.runtime.budget_service import BudgetService, Driving, Held, Lacking
+from agents.runtime.shared_budgets import Driving, Held, Lacking, SharedBudgets
 from agents.usage import purse_sql
 from agents.usage.estimates import Estimate
 from agents.usage.models import ModelCall
@@ -53,13 +53,13 @@ async def prices() -> Any:
 
 @dataclass
 class House:
-    """A process that drives runs: its connections and its budget_service."""
+    """A process that drives runs: its connections and its budgets."""
 
     pool: AsyncConnectionPool[Any]
-    budget_service: BudgetService = field(init=False)
+    shared_budgets: SharedBudgets = field(init=False)
 
     def __post_init__(self) -> None:
-        self.budget_service = BudgetService(self.connection, settings.CONFIG)
+        self.shared_budgets = SharedBudgets(self.connection, settings.CONFIG)
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
@@ -67,7 +67,7 @@ class House:
             yield connection
 
     async def hold(self, driving: Driving) -> Held | Lacking | None:
-        return await self.budget_service.hold(driving, EACH, prices=prices, wanted_output=400)
+        return await self.shared_budgets.hold(driving, EACH, prices=prices, wanted_output=400)
 
     async def settle(self, driving: Driving, held: Held, usd: Decimal | str, tokens: int) -> int:
         """What the writer does with the step: the ledger's row beside it, or neither."""
@@ -190,11 +190,11 @@ async def test_a_call_that_was_asked_for_twice_is_reserved_settled_and_moved_onc
     await allow("user", 1, user=alice)
     (house,) = await houses(1)
     driving = the_only(await running(alice))
-    limits = await house.budget_service._limits(alice.pk)
+    limits = await house.shared_budgets._limits(alice.pk)
     held = await house.hold(driving)
     assert isinstance(held, Held)
 
-    again = await house.budget_service._reserve(driving, held.call_id, 500, MOST_USD, limits, unpriced=False)
+    again = await house.shared_budgets._reserve(driving, held.call_id, 500, MOST_USD, limits, unpriced=False)
     once = (await purse(f"user:{alice.pk}")).held_usd
     settled = [await house.settle(driving, held, "0.03", 300) for _ in range(2)]
     for _ in range(2):
@@ -238,7 +238,7 @@ async def test_an_answer_is_made_shorter_where_a_long_one_does_not_fit(alice: An
     (house,) = await houses(1)
     driving = the_only(await running(alice))
 
-    held = await house.budget_service.hold(driving, Estimate(prompt_tokens=500), prices=prices, wanted_output=None)
+    held = await house.shared_budgets.hold(driving, Estimate(prompt_tokens=500), prices=prices, wanted_output=None)
 
     assert isinstance(held, Held)
     assert held.output_tokens == 1_500
@@ -246,9 +246,9 @@ async def test_an_answer_is_made_shorter_where_a_long_one_does_not_fit(alice: An
 
 async def test_nobody_has_a_budget_and_nothing_is_asked_or_held(alice: Any, houses: Any) -> None:
     (house,) = await houses(1)
-    await house.budget_service.begin()
+    await house.shared_budgets.begin()
 
-    assert not house.budget_service.is_on
+    assert not house.shared_budgets.is_on
     assert await house.hold(the_only(await running(alice))) is None
     assert await sync_to_async(Purse.objects.count)() == 0
 
@@ -307,15 +307,15 @@ async def test_what_is_to_be_tidied_up_stays_to_be_done_where_the_database_goes_
     driving = the_only(await running(alice))
     held = await house.hold(driving)
     assert isinstance(held, Held)
-    house.budget_service._abandoned.append(
+    house.shared_budgets._abandoned.append(
         (driving, held.call_id)
     )  # as of a call that was interrupted once it was held
     await sync_to_async(ledger)(alice, "0.25", 100, 1)
-    house.budget_service.count_late(alice.pk)
-    await house.budget_service.begin()
+    house.shared_budgets.count_late(alice.pk)
+    await house.shared_budgets.begin()
 
     async with cut_off_at("accounts_purse"):
-        keeping = asyncio.create_task(house.budget_service.keep())
+        keeping = asyncio.create_task(house.shared_budgets.keep())
 
     async def is_tidy() -> bool:
         now = await purse(f"user:{alice.pk}")

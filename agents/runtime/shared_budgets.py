@@ -89,7 +89,7 @@ class _Known:
         return time.monotonic() - self.looked_at < KNOWN_FOR_S
 
 
-class BudgetService:
+class SharedBudgets:
     """Call `begin`, then keep `keep` running; `wake` when something that was settled is committed."""
 
     def __init__(
@@ -125,7 +125,7 @@ class BudgetService:
                     await self._look(connection)
                     await self._tidy(connection)
             except psycopg.Error as error:
-                log.warning("budget_service.database_away", why=str(error).split("\n")[0])
+                log.warning("shared_budgets.database_away", why=str(error).split("\n")[0])
                 await asyncio.sleep(1)
 
     def count_late(self, user_id: UUID | None) -> None:
