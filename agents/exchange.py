@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.budget import RunBudget
 from agents.engine.events import Source
+from agents.run_budget import RunBudget
 from agents.today import dated
 from agents.tuning.values import UNTUNED, Tuning
 from hitl.kinds import Op

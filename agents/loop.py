@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from agents.budget import CODE as OUT_OF_BUDGET
 from agents.engine.context import Branch
 from agents.engine.errors import StepFailed
 from agents.engine.events import Stage, StageStatus
@@ -31,6 +30,7 @@ from agents.loop_state import (
 from agents.middleware.base import Interrupt, Middleware
 from agents.middleware.dangling import mended
 from agents.middleware.default import default_middleware
+from agents.run_budget import CODE as OUT_OF_BUDGET
 from agents.runtime.context import LIMIT, AgentContext
 from agents.runtime.streaming import STREAMED
 from agents.runtime.tool_door import ToolReply

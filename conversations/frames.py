@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
-from agents.budget import RunBudget
+from agents.run_budget import RunBudget
 from conversations.options import Depth, Scenario
 from hyperagent.lib.client_ids import CLIENT_ID_CHARS
 from hyperagent.lib.conf import ExecutionMode

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from agents.budget import CODE as OUT_OF_BUDGET
 from agents.engine.errors import StepFailed
 from agents.engine.events import Source
 from agents.exchange import AgentOutput, Options, Value
@@ -18,6 +17,7 @@ from agents.pipeline.effective_task import Intent, effective_task, heading, is_o
 from agents.pipeline.not_agreed import CANNOT_RUN
 from agents.pipeline.plans import Plan
 from agents.roles.composer import NAME, STAGE, Brief, Missing, Result, write_answer
+from agents.run_budget import CODE as OUT_OF_BUDGET
 from agents.runtime.context import AgentContext
 from agents.stages import stage
 from hyperagent.lib.text import json_text, title_from

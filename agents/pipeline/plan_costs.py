@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Final
 
-from agents.budget import Unit, told
 from agents.engine.context import Outcome
 from agents.engine.states import StepKind
 from agents.exchange import Options, Value, meant
 from agents.pipeline.plans import PlanTask
+from agents.run_budget import Unit, told
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.prices import Price

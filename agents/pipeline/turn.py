@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from agents.budget import CODE as OUT_OF_BUDGET
 from agents.engine.context import LEFT
 from agents.engine.errors import StepFailed
 from agents.engine.events import Check, Config, Source, Stage, StageStatus, Title
@@ -28,6 +27,7 @@ from agents.pipeline.todo import state_of
 from agents.pipeline.verify import verified
 from agents.pipeline.work import DECIDED_BY_PEOPLE, commission, retry_config
 from agents.registry import specs
+from agents.run_budget import CODE as OUT_OF_BUDGET
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import PipelineSettings
 from agents.runtime.spending import Terms

@@ -86,7 +86,7 @@ class AgentContext(Spending):
         `last`: it answers from what there is, and so may be asked beyond the end of the run's budget, briefly. `aside`:
         nobody is asked to raise that budget for it. An answer that people see, and that had to end before it was whole,
         says so at its end. Raises StepFailed with the provider's trouble in words for people,
-        or if a budget has no room for it (`agents.budget`).
+        or if a budget has no room for it (`agents.run_budget`).
         """
         shown = shown and stage in STREAMED
         asked = written(request)

@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from agents.budget import Standing, Unit, Used, unit_lacking
+from agents.run_budget import Standing, Unit, Used, unit_lacking
 from agents.usage.estimates import Estimate, Prices
 
 

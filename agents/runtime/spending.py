@@ -1,6 +1,6 @@
 """A run's budget at work: what stands before each call of a model, and what is refused once the budget is used up.
 
-What is asked and what an answer means is in `agents.budget`; the budgets that runs share are held by
+What is asked and what an answer means is in `agents.run_budget`; the budgets that runs share are held by
 `agents.runtime.shared_budgets`. Runs without a budget, or within it, record nothing here.
 """
 
@@ -11,7 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import uuid4
 
-from agents.budget import (
+from agents.engine.canonical import Written, digest
+from agents.engine.context import Context, Outcome
+from agents.engine.errors import Cancelled, OutsideError
+from agents.engine.events import Stage, StageStatus
+from agents.engine.journal import differs, shared_key
+from agents.engine.states import StepKind
+from agents.run_budget import (
     CODE,
     FINISHED,
     KIND,
@@ -30,12 +36,6 @@ from agents.budget import (
     unit_at_end,
     used_by,
 )
-from agents.engine.canonical import Written, digest
-from agents.engine.context import Context, Outcome
-from agents.engine.errors import Cancelled, OutsideError
-from agents.engine.events import Stage, StageStatus
-from agents.engine.journal import differs, shared_key
-from agents.engine.states import StepKind
 from agents.runtime.outbox import BrokenOff, Settled
 from agents.runtime.reserves import Reserve, Wanted
 from agents.runtime.shared_budgets import Driving, Held, Lacking

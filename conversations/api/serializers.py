@@ -20,8 +20,8 @@ from agents.api.serializers import (
     SourceSerializer,
     UsageSerializer,
 )
-from agents.budget import MAX_TOKENS, MAX_USD
 from agents.engine.states import ExecutionStatus
+from agents.run_budget import MAX_TOKENS, MAX_USD
 from conversations.history import Said
 from conversations.models import Conversation, Origin, Role
 from conversations.options import Depth, OnApproval, Scenario, model_fault, provider_chosen_by, provider_fault

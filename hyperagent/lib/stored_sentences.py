@@ -48,7 +48,7 @@ SENTENCES: Final = (
         "With what was planned before, it is reckoned to cost {usd}, and plans above {limit} are asked about."
     ),
     gettext_noop("It cannot be run as you changed it: {faults}."),
-    # Budgets: agents/budget.py, hyperagent/accounts/budgets.py, agents/runtime/shared_budgets.py.
+    # Budgets: agents/run_budget.py, hyperagent/accounts/budgets.py, agents/runtime/shared_budgets.py.
     gettext_noop("This run has used {used}, and its budget is {budget}."),
     gettext_noop("What {models} cost is not known, and is not counted."),
     gettext_noop("The {agent} agent needs more to go on."),

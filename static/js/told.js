@@ -5,7 +5,7 @@ import { quotedTool } from "./tools.js";
 
 const said = (text) => text; // by which the catalogue finds them
 
-// What the server writes below an answer, behind a "> ", of why it ends so: agents/budget.py, agents/runtime.
+// What the server writes below an answer, behind a "> ", of why it ends so: agents/run_budget.py, agents/runtime.
 const ENDS = [
   said("A person chose to stop the run there."),
   said("A person chose to finish with what there was."),
@@ -80,7 +80,7 @@ const SENTENCES = [
   said("The workspace is not configured: set DATA_DIR or STORAGE_URL."),
   said("You have connected no mailbox yet."),
   said("Connect one at /mail/."),
-  // Questions to people: agents/tools/verdicts.py, agents/pipeline, hitl/policy.py, agents/budget.py, agents/engine/effects.py. Those
+  // Questions to people: agents/tools/verdicts.py, agents/pipeline, hitl/policy.py, agents/run_budget.py, agents/engine/effects.py. Those
   // that a server writes into lists and mails, too, are in hyperagent/lib/stored_sentences.py.
   said("Send this mail?"),
   said("Run this program?"),
@@ -111,7 +111,7 @@ const SENTENCES = [
   said("Raise the limit to {amount}"),
   said("Finish with what there is"),
   said("Stop the run"),
-  // Budgets that runs share: hyperagent/accounts/budgets.py, agents/budget.py, agents/runtime/shared_budgets.py.
+  // Budgets that runs share: hyperagent/accounts/budgets.py, agents/run_budget.py, agents/runtime/shared_budgets.py.
   said("Your budget of {amount} a day is used up: {used} are used."),
   said("Your budget of {amount} a month is used up: {used} are used."),
   said("The budget of the group {name} of {amount} a day is used up: {used} are used."),

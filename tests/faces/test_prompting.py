@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from agents.budget import Standing, Unit, Used, question_of
+from agents.run_budget import Standing, Unit, Used, question_of
 from conversations.management.commands.ask import _Text
 from conversations.prompting import Prompter, keys_of, shown
 from hitl.models import Request

@@ -19,8 +19,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from agents.budget import shared_question
 from agents.models import Execution, Step
+from agents.run_budget import shared_question
 from agents.runtime.loading import first_token_ms
 from agents.shapes import reply_summary
 from agents.usage.models import ModelCall

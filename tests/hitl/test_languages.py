@@ -11,8 +11,8 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils import timezone
 
-from agents.budget import Standing, Unit, Used, question_of
 from agents.engine.effects import Effect
+from agents.run_budget import Standing, Unit, Used, question_of
 from agents.runtime.endings import IN_THE_MIDST
 from agents.usage.alerts import facts_of, title_of
 from hitl import sweeping

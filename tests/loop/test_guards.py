@@ -4,11 +4,11 @@ from typing import Any, cast
 
 import pytest
 
-from agents.budget import RunBudget
 from agents.engine.context import Context
 from agents.loop_state import LoopState
 from agents.middleware.dangling import INTERRUPTED, mended, patched
 from agents.middleware.loop_guard import hash_of
+from agents.run_budget import RunBudget
 from agents.runtime.driven import DrivenRun
 from agents.runtime.spending import Terms
 from hyperagent.lib.llm.types import Message, Role, ToolCall

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from agents.budget import Choice, RunBudget, Unit, Used, question_of, standing_of, told, unit_at_end, used_by
+from agents.run_budget import Choice, RunBudget, Unit, Used, question_of, standing_of, told, unit_at_end, used_by
 from hitl.answers import Response, answer_to
 from hitl.kinds import RequestKind, RequestStatus
 from hyperagent.lib.refusals import Refused

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agents.budget import RunBudget
 from agents.engine.context import Context
 from agents.engine.errors import Cancelled, StepFailed
 from agents.engine.states import StepKind
+from agents.run_budget import RunBudget
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import DrivenRun
 from agents.runtime.spending import Terms
