@@ -24,7 +24,7 @@ from django.views import View
 from django.views.decorators.cache import never_cache
 
 from agents.models import Execution
-from agents.usage import budget_showing, budgets, names, purses, reading, showing
+from agents.usage import budget_showing, ends_of_budgets, names, purses, reading, showing
 from agents.usage.asking import whose_usage
 from agents.usage.reading import DearRun
 from agents.usage.spans import DAYS, Span, first_zone, last_days, months, span_fault, zone_of
@@ -105,7 +105,7 @@ class UsagePage(LoginRequiredMixin, View):
             "whose": _whose(asked),
             "groups": [_group(asked, group, title, by_cost=by_cost) for group, title in _groups(asked)],
             "dearest": self._dearest(asked),
-            "budgets": [] if asked.everybody else budgets.reached(asked.span, asked.user_id),
+            "budgets": [] if asked.everybody else ends_of_budgets.reached(asked.span, asked.user_id),
             "limits": (limits := _limits(asked)),
             "notices": budget_showing.notices(limits),
             "file": asked.address("usage:file", group_by=GroupBy.DAY.value),
