@@ -9,8 +9,8 @@ from uuid import UUID
 
 from agents.runtime.driven import About
 from agents.sandbox.base import HOME
-from agents.tools.passages import with_passage
 from agents.tools.providers import FileChanged
+from agents.tools.replacing import with_passage
 from agents.tools.tool import ToolError
 from agents.tools.values import FileText, StoredFile
 from hyperagent.lib.refusals import NotThere, Refused

@@ -24,8 +24,8 @@ from agents.project_rules import project_rules
 from agents.registry import Agent
 from agents.roster.mail.plan import plan_by_patterns
 from agents.runtime.context import AgentContext
-from agents.tools.passages import with_passage
 from agents.tools.registry import tools
+from agents.tools.replacing import with_passage
 from agents.tools.tool import ToolError
 from agents.tools.values import SearchResult
 from hyperagent.lib.llm import structured

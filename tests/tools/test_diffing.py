@@ -6,8 +6,8 @@ import pytest
 
 from agents.tools import previews
 from agents.tools.gateway import Gateway
-from agents.tools.passages import with_passage
 from agents.tools.previews import Change
+from agents.tools.replacing import with_passage
 from agents.tools.tool import ToolError
 from hitl.kinds import PolicyAction
 from hitl.policy import PolicyFacts

@@ -9,8 +9,8 @@ from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field
 
 from agents.engine.events import FileOperation, WorkspaceUpdate
-from agents.tools.passages import with_passage
 from agents.tools.previews import MISFIT, UNREADABLE, Change
+from agents.tools.replacing import with_passage
 from agents.tools.tool import ANY_AGENT, Call, OwnFiles, Reply, ToolError, tool
 from agents.tools.values import StoredFile
 from hyperagent.lib.text import clean_text
