@@ -13,7 +13,7 @@ from django.conf import settings
 
 from hyperagent.eager_sockets import EagerProtocol
 from hyperagent.lib.asgi import CUT_OFF, PACED
-from hyperagent.refusals import RefusingChannel, refuse
+from hyperagent.refusing_channel import RefusingChannel, refuse
 from hyperagent.resting_server import RestingServer
 
 # Whoever has read nothing for so long is not there any more.
