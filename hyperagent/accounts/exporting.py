@@ -33,7 +33,7 @@ from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib import queue
 from hyperagent.lib.languages import speaking
 from hyperagent.lib.outage import StorageAway
-from hyperagent.lib.outbox import mails_leave
+from hyperagent.lib.outgoing_mails import mails_leave
 from hyperagent.lib.refusals import Conflict, NotThere
 
 log = structlog.get_logger(__name__)

@@ -29,7 +29,7 @@ from hyperagent.accounts.people_models import Invitation, InvitationState
 from hyperagent.accounts.scopes import Role, UserKind
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import JSON, Target, actor_of, record
-from hyperagent.lib.outbox import mails_leave
+from hyperagent.lib.outgoing_mails import mails_leave
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 
 _SALT: Final = "hyperagent.accounts.invitations"

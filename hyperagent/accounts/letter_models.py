@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from hyperagent.accounts.people_models import Invitation
 from hyperagent.lib.fields import ExactJSONField
-from hyperagent.lib.outbox import WAITING, Outgoing
+from hyperagent.lib.outgoing_mails import WAITING, Outgoing
 
 
 class LetterKind(StrEnum):

@@ -6,7 +6,7 @@ from hyperagent.accounts.letter_models import Letter, LetterKind
 from hyperagent.accounts.models import User
 from hyperagent.accounts.people_models import Invitation
 from hyperagent.lib import queue
-from hyperagent.lib.outbox import WAITING
+from hyperagent.lib.outgoing_mails import WAITING
 
 SEND: Final = "hyperagent.accounts.tasks.send_letter"
 

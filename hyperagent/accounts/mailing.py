@@ -1,4 +1,4 @@
-"""Letters in words, each in the language of its reader. How they leave is known to `hyperagent.lib.outbox`.
+"""Letters in words, each in the language of its reader. How they leave is known to `hyperagent.lib.outgoing_mails`.
 
 A link that opens a door is made when its letter is sent, and stands in no row: so it is good for as long as the letter
 says, however often that was tried.
@@ -22,10 +22,10 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.people_models import Invitation
 from hyperagent.accounts.scopes import UserKind
 from hyperagent.lib.languages import speaking
-from hyperagent.lib.outbox import Outbox
+from hyperagent.lib.outgoing_mails import OutgoingMails
 
 
-class Letters(Outbox[Letter]):
+class Letters(OutgoingMails[Letter]):
     def message_of(self, mail: Letter) -> EmailMessage | None:
         if mail.invitation is not None:
             return _invitation(mail, mail.invitation)
@@ -40,7 +40,7 @@ class Letters(Outbox[Letter]):
         Invitation.objects.filter(letters=mail).update(mailed_at=Now(), ends_at=invitations.end())
 
 
-outbox = Letters(Letter.objects)
+outgoing = Letters(Letter.objects)
 
 
 def _invitation(letter: Letter, invitation: Invitation) -> EmailMessage | None:

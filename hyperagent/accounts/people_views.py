@@ -32,7 +32,7 @@ from hyperagent.accounts.people_reading import (
 from hyperagent.accounts.requests import person
 from hyperagent.accounts.scopes import Role, UserKind
 from hyperagent.lib.alphabet import by_name
-from hyperagent.lib.outbox import mails_leave
+from hyperagent.lib.outgoing_mails import mails_leave
 from hyperagent.lib.refusals import NotThere
 from hyperagent.lib.refused_forms import RefusableForm, RefusalsTold
 from hyperagent.lib.text import clean_text

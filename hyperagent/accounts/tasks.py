@@ -22,7 +22,7 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.people_models import Invitation
 from hyperagent.accounts.scopes import UserKind
 from hyperagent.lib.lanes import Lane
-from hyperagent.lib.outbox import WAITING
+from hyperagent.lib.outgoing_mails import WAITING
 from hyperagent.lib.queue import task
 
 LETTERS_KEPT: Final = timedelta(days=90)
@@ -35,18 +35,18 @@ def mail_password_reset(user_id: str) -> None:
     user = User.objects.filter(pk=user_id, is_active=True, kind=UserKind.PERSON).first()
     if user is not None:
         letter = Letter.objects.create(kind=LetterKind.PASSWORD_RESET, user=user)
-        mailing.outbox.send_one(letter.pk)
+        mailing.outgoing.send_one(letter.pk)
 
 
 @task
 def send_letter(letter_id: str) -> None:
-    mailing.outbox.send_one(UUID(letter_id))
+    mailing.outgoing.send_one(UUID(letter_id))
 
 
 @task(every_s=60)
 def sweep_letters() -> None:
     """What the mail server did not take at first, and what a lost job was to send."""
-    mailing.outbox.send_due()
+    mailing.outgoing.send_due()
 
 
 @task(every_s=86_400)

@@ -31,7 +31,7 @@ from hyperagent.accounts.models import ApiToken, User
 from hyperagent.accounts.requests import address_of
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import actor_of, record
-from hyperagent.lib.outbox import mails_leave
+from hyperagent.lib.outgoing_mails import mails_leave
 from hyperagent.lib.refused_forms import Refusable, RefusableForm
 
 

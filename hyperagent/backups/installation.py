@@ -27,7 +27,7 @@ from hyperagent.audit.recording import record
 from hyperagent.backups import server
 from hyperagent.backups.archive import DATABASE, FILES, KEY, BadArchive, Manifest, Writer, checked, entries
 from hyperagent.embedded import instance
-from hyperagent.lib.outbox import WAITING
+from hyperagent.lib.outgoing_mails import WAITING
 from hyperagent.notices.kinds import OPEN, DeliveryStatus
 from hyperagent.notices.models import Delivery, Mail
 from hyperagent.settings import CONFIG

@@ -14,7 +14,7 @@ from django.core import mail
 from hyperagent.lib.conf import Config, SearchProvider
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.providers import BUNDLED, Provider
-from hyperagent.lib.outbox import mails_leave
+from hyperagent.lib.outgoing_mails import mails_leave
 from hyperagent.management.findings import Finding, State
 
 PATIENCE_S: Final = 3.0

@@ -1,4 +1,4 @@
-"""Mails in words. How they leave is known to `hyperagent.lib.outbox`.
+"""Mails in words. How they leave is known to `hyperagent.lib.outgoing_mails`.
 
 A mail is sent once. Only where the process dies between the server's yes and our note of it, it is sent again under the
 same Message-ID. Its link holds no secret: it leads to a page that asks for a login, and opening it decides nothing.
@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from hyperagent.lib.languages import speaking
-from hyperagent.lib.outbox import Outbox
+from hyperagent.lib.outgoing_mails import OutgoingMails
 from hyperagent.lib.stored_faults import fault_in_our_words
 from hyperagent.lib.stored_sentences import amounts_in_our_words, in_our_words
 from hyperagent.lib.tool_labels import tool_label
@@ -88,11 +88,11 @@ def _in_words(label: str, value: str) -> str:
     return amounts_in_our_words(value)
 
 
-class Mails(Outbox[Mail]):
+class Mails(OutgoingMails[Mail]):
     def message_of(self, mail: Mail) -> EmailMessage | None:
         # Whoever became inactive meanwhile is not written to, nor who has nothing to do with it any more.
         is_wanted = mail.user.is_active and concerns_still(mail.user_id, MailKind(mail.kind), mail.subject_id)
         return message_of(mail) if is_wanted else None
 
 
-outbox = Mails(Mail.objects)
+outgoing = Mails(Mail.objects)

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from hyperagent.accounts.models import User
 from hyperagent.lib.fields import ExactJSONField
-from hyperagent.lib.outbox import WAITING, Outgoing
+from hyperagent.lib.outgoing_mails import WAITING, Outgoing
 from hyperagent.notices.kinds import CHOOSABLE, OPEN, DeliveryStatus, EventType, MailKind
 
 HEAD_CHARS = 500

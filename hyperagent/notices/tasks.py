@@ -21,7 +21,7 @@ def deliver(delivery_id: str) -> None:
 
 @task
 def send_mail(mail_id: str) -> None:
-    mailing.outbox.send_one(UUID(mail_id))
+    mailing.outgoing.send_one(UUID(mail_id))
 
 
 @task(every_s=60)
@@ -32,7 +32,7 @@ def sweep_deliveries() -> None:
 
 @task(every_s=60)
 def sweep_mails() -> None:
-    mailing.outbox.send_due()
+    mailing.outgoing.send_due()
 
 
 @task(every_s=86_400)

@@ -20,7 +20,7 @@ from django.views.decorators.cache import never_cache
 
 from hyperagent.accounts.models import User
 from hyperagent.accounts.requests import person
-from hyperagent.lib.outbox import mails_leave
+from hyperagent.lib.outgoing_mails import mails_leave
 from hyperagent.lib.refused_forms import RefusableForm, RefusalsTold
 from hyperagent.notices import actions
 from hyperagent.notices.forms import EVENT_LABELS, EndpointForm, NewEndpointForm, NotificationsForm

@@ -17,7 +17,7 @@ from hyperagent.accounts.mfa import factors
 from hyperagent.accounts.people_models import Invitation
 from hyperagent.accounts.tasks import mail_invitation, mail_security_news, prune_letters, sweep_letters
 from hyperagent.audit.kinds import AuditKind
-from hyperagent.lib import outbox
+from hyperagent.lib import outgoing_mails
 from tests.jobs import do_jobs
 from tests.mail.dovecot import PASSWORD, USER
 from tests.mail.sink import Sink
@@ -37,7 +37,7 @@ def sink(settings: Any) -> Iterator[Sink]:
 
 def later() -> None:
     """As if the longest pause had passed, and the clock had come round."""
-    Letter.objects.update(next_attempt_at=F("next_attempt_at") - timedelta(seconds=max(outbox.PAUSES_S)))
+    Letter.objects.update(next_attempt_at=F("next_attempt_at") - timedelta(seconds=max(outgoing_mails.PAUSES_S)))
     sweep_letters()
 
 
@@ -99,7 +99,7 @@ def test_an_invitation_that_could_not_be_mailed_says_so_and_has_its_link(bob: An
     page.force_login(bob)
     sink.refused = frozenset({"dora@example.org"})
     made = invitations.invite(bob, "dora@example.org")
-    for _ in range(len(outbox.PAUSES_S) + 2):
+    for _ in range(len(outgoing_mails.PAUSES_S) + 2):
         later()
 
     shown = page.get("/people/invitations/").content.decode()
@@ -140,14 +140,14 @@ def test_a_mail_server_that_says_no_for_ever_is_asked_so_often_and_no_more(alice
     sink.says = GREY
     WRITES["security news"](alice)
     do_jobs()
-    for _ in range(len(outbox.PAUSES_S) + 3):
+    for _ in range(len(outgoing_mails.PAUSES_S) + 3):
         later()
     sink.says = "250 taken"
 
     later()
 
     letter = Letter.objects.get()
-    assert (letter.attempts, letter.given_up_at is not None) == (len(outbox.PAUSES_S) + 1, True)
+    assert (letter.attempts, letter.given_up_at is not None) == (len(outgoing_mails.PAUSES_S) + 1, True)
     assert "Greylisted" in letter.last_error
     assert sink.arrived == []
 
@@ -165,7 +165,7 @@ def test_an_invitation_that_is_sent_again_or_revoked_meanwhile_leaves_once_or_ne
 
     assert [mail.recipients for mail in sink.arrived] == [("dora@example.org",)]
     assert invitations.link_of(Invitation.objects.get(pk=sent_again.pk)) in text_of(sink, 0)
-    assert Letter.objects.get(invitation=revoked).last_error == outbox.NOT_WANTED
+    assert Letter.objects.get(invitation=revoked).last_error == outgoing_mails.NOT_WANTED
 
 
 @pytest.mark.threat("T26")
@@ -219,7 +219,7 @@ def test_a_letter_that_cannot_be_written_holds_up_no_other_and_is_put_aside(
     WRITES["security news"](bob)
     Letter.objects.filter(user=alice).update(facts=["no", "names"])
 
-    for _ in range(len(outbox.PAUSES_S) + 3):
+    for _ in range(len(outgoing_mails.PAUSES_S) + 3):
         later()
 
     assert [mail.to for mail in mailoutbox] == [[bob.email]]
@@ -229,13 +229,13 @@ def test_a_letter_that_cannot_be_written_holds_up_no_other_and_is_put_aside(
 def test_a_letter_whose_process_dies_at_each_try_is_put_aside(alice: Any, mailoutbox: list[EmailMessage]) -> None:
     WRITES["security news"](alice)
     # So many processes took it, and came to no end.
-    Letter.objects.update(attempts=len(outbox.PAUSES_S) + 1)
+    Letter.objects.update(attempts=len(outgoing_mails.PAUSES_S) + 1)
 
     later()
     later()
 
     assert mailoutbox == []
-    assert Letter.objects.get().last_error == outbox.NEVER_ENDED
+    assert Letter.objects.get().last_error == outgoing_mails.NEVER_ENDED
 
 
 def test_what_servers_of_the_version_before_ask_for_is_written(bob: Any, mailoutbox: list[EmailMessage]) -> None:
@@ -271,4 +271,4 @@ def test_a_letter_that_is_sent_twice_is_known_by_its_id(alice: Any, mailoutbox: 
 
     assert len({mail.extra_headers["Message-ID"] for mail in mailoutbox}) == 1
     assert len(mailoutbox) == 2
-    assert mailing.outbox.send_due() == 0
+    assert mailing.outgoing.send_due() == 0

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.test import Client
 from pydantic import SecretStr
 
-from hyperagent.lib import outbox
+from hyperagent.lib import outgoing_mails
 from hyperagent.notices import actions
 from hyperagent.notices.kinds import MailKind
 from hyperagent.notices.models import Mail
@@ -134,11 +134,11 @@ def test_a_mail_server_that_is_away_is_tried_again_with_pauses_and_then_given_up
     sweep_mails()
     sweep_mails()
     once = Mail.objects.get(subject_id="r1")
-    for _ in outbox.PAUSES_S[1:]:
-        later(max(outbox.PAUSES_S))
+    for _ in outgoing_mails.PAUSES_S[1:]:
+        later(max(outgoing_mails.PAUSES_S))
         sweep_mails()
     settings.EMAIL_BACKEND = in_memory
-    later(max(outbox.PAUSES_S))
+    later(max(outgoing_mails.PAUSES_S))
     Mail.objects.filter(subject_id="r2").update(given_up_at=once.created_at)
     sweep_mails()
     sweep_mails()
@@ -214,12 +214,12 @@ def test_after_enough_tries_a_mail_is_given_up(bob: Any, settings: Any) -> None:
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", _nobody_listens()
     tell(bob)
 
-    for _ in range(len(outbox.PAUSES_S) + 4):
+    for _ in range(len(outgoing_mails.PAUSES_S) + 4):
         sweep_mails()
-        later(max(outbox.PAUSES_S))
+        later(max(outgoing_mails.PAUSES_S))
 
     mail = Mail.objects.get()
-    assert mail.attempts == len(outbox.PAUSES_S) + 1
+    assert mail.attempts == len(outgoing_mails.PAUSES_S) + 1
     assert mail.given_up_at is not None
 
 
@@ -243,7 +243,7 @@ def test_who_died_while_sending_is_followed_by_another_under_the_same_message_id
 
     sweep_mails()
     at_once = len(mailoutbox)
-    later(outbox.LEASE_S)
+    later(outgoing_mails.LEASE_S)
     sweep_mails()
 
     assert (at_once, len(mailoutbox)) == (1, 2)

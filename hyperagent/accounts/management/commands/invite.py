@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from hyperagent.accounts import invitations, people
 from hyperagent.accounts.scopes import GROUP_ROLES, Role
-from hyperagent.lib.outbox import mails_leave
+from hyperagent.lib.outgoing_mails import mails_leave
 from hyperagent.lib.refusals import Refused
 
 

@@ -59,7 +59,7 @@ WAITING: Final = Q(sent_at__isnull=True, given_up_at__isnull=True)
 Row = TypeVar("Row", bound=Outgoing)
 
 
-class Outbox(ABC, Generic[Row]):
+class OutgoingMails(ABC, Generic[Row]):
     """The mails of one table."""
 
     def __init__(self, rows: "models.Manager[Row]") -> None:
