@@ -11,6 +11,8 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from hyperagent.accounts.budgets import Unit
+
 KIND: Final = "budget"
 CODE: Final = "budget"
 """The error of work that was not done because the budget was at its end."""
@@ -28,13 +30,6 @@ class RunBudget(BaseModel):
 
     max_tokens: int | None = Field(default=None, ge=1, le=MAX_TOKENS)
     max_cost_usd: float | None = Field(default=None, gt=0, le=MAX_USD)
-
-
-class Unit(StrEnum):
-    """Which limit is at its end."""
-
-    TOKENS = "tokens"
-    USD = "usd"
 
 
 class Choice(StrEnum):
@@ -131,11 +126,11 @@ def question_of(
     spent = amount_used(used, unit)
     suggested = suggested_limit(unit, limit=limit, spent=spent, next_=amount_used(enough, unit))
     said = [
-        f"This run has used {told(spent, unit)}, and its budget is {told(limit, unit)}.",
+        f"This run has used {written_plainly(spent, unit)}, and its budget is {written_plainly(limit, unit)}.",
         f"The {asking} agent needs more to go on. What shall be done?",
     ]
     if spent < limit:
-        wanted, left = told(amount_used(least, unit), unit), told(limit - spent, unit)
+        wanted, left = written_plainly(amount_used(least, unit), unit), written_plainly(limit - spent, unit)
         said.insert(1, f"The next call may take up to {wanted}, and {left} are left.")
     if used.unpriced and standing.max_cost_usd is not None:
         said.insert(1, f"What {' and '.join(used.unpriced)} cost is not known, and is not counted.")
@@ -143,7 +138,7 @@ def question_of(
         "question": " ".join(said),
         "options": [choice.value for choice in Choice],
         "labels": {
-            Choice.RAISE.value: f"Raise the limit to {told(suggested, unit)}",
+            Choice.RAISE.value: f"Raise the limit to {written_plainly(suggested, unit)}",
             Choice.FINISH.value: "Finish with what there is",
             Choice.STOP.value: "Stop the run",
         },
@@ -223,8 +218,9 @@ def amount_used(used: Used, unit: Unit) -> Decimal:
     return used.cost_usd if unit is Unit.USD else Decimal(used.tokens)
 
 
-def told(amount: Decimal, unit: Unit) -> str:
-    """For people: `12,000 tokens`, `$0.25`, and small sums to the place where they begin."""
+def written_plainly(amount: Decimal, unit: Unit) -> str:
+    """For people: `12,000 tokens`, `$0.25`, and small sums to the place where they end. The same in every language: the
+    run records it. `hyperagent.accounts.budgets.told` is for who reads it now."""
     if unit is Unit.TOKENS:
         return f"{int(amount):,} tokens"
     return f"${amount:,.2f}" if amount == amount.quantize(_CENT) else f"${amount.normalize():,f}"
@@ -247,7 +243,7 @@ def _after(standing: Standing, answer: Any) -> Standing:
 
 def _is_at_its_end(standing: Standing, unit: Unit) -> str:
     limit = standing.limit(unit)
-    of_what = "" if limit is None else f" of {told(limit, unit)}"
+    of_what = "" if limit is None else f" of {written_plainly(limit, unit)}"
     return f"The budget of this run{of_what} does not suffice for another call."
 
 

@@ -13,9 +13,10 @@ from agents.engine.context import Outcome
 from agents.engine.states import StepKind
 from agents.exchange import Options, Value, meant
 from agents.pipeline.plans import PlanTask
-from agents.run_budget import Unit, told
+from agents.run_budget import written_plainly
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
+from hyperagent.accounts.budgets import Unit
 from hyperagent.lib.llm.prices import Price
 from hyperagent.lib.llm.types import ModelRequest, Tier
 
@@ -78,8 +79,8 @@ def why_dear(cost: PlanCost, limit_usd: Decimal, *, goes_on: bool) -> list[str]:
     """Sentences for whoever is asked because it is above the limit. `goes_on`: plans before this one count with it."""
     whole = "With what was planned before, it is" if goes_on else "It is"
     # To the next cent: what is above the limit never looks as if it were not.
-    usd = told(cost.usd.quantize(CENT, ROUND_CEILING), Unit.USD)
-    words = [f"{whole} reckoned to cost {usd}, and plans above {told(limit_usd, Unit.USD)} are asked about."]
+    usd = written_plainly(cost.usd.quantize(CENT, ROUND_CEILING), Unit.USD)
+    words = [f"{whole} reckoned to cost {usd}, and plans above {written_plainly(limit_usd, Unit.USD)} are asked about."]
     if cost.unpriced:
         words.append(f"What {' and '.join(cost.unpriced)} cost is not known, and is not counted.")
     return words

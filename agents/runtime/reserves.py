@@ -7,8 +7,9 @@ import asyncio
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from agents.run_budget import Standing, Unit, Used, unit_lacking
+from agents.run_budget import Standing, Used, unit_lacking
 from agents.usage.estimates import Estimate, Prices
+from hyperagent.accounts.budgets import Unit
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from agents.run_budget import Standing, Unit, Used, question_of
+from agents.run_budget import Standing, Used, question_of
 from conversations.management.commands.ask import _Text
 from conversations.prompting import Prompter, keys_of, shown
 from hitl.models import Request
 from hitl.shapes import request_shape
+from hyperagent.accounts.budgets import Unit
 from tests.hitl.asking import ask, mail_question
 
 

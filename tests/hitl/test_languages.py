@@ -12,7 +12,7 @@ from django.test import Client
 from django.utils import timezone
 
 from agents.engine.effects import Effect
-from agents.run_budget import Standing, Unit, Used, question_of
+from agents.run_budget import Standing, Used, question_of
 from agents.runtime.endings import IN_THE_MIDST
 from agents.usage.alerts import facts_of, title_of
 from hitl import sweeping
@@ -86,7 +86,7 @@ def test_why_somebody_is_asked_is_said_in_the_readers_language(call: Any, standi
 @pytest.mark.spec("B29", "B2", "B12")
 def test_questions_about_plans_budgets_and_doubts_are_said_in_the_readers_language() -> None:
     used = Used(2_345, Decimal("0.5"), ("scripted",))
-    budget = question_of(Standing(2_000, Decimal(1)), used, Unit.TOKENS, asking="web")["question"]
+    budget = question_of(Standing(2_000, Decimal(1)), used, budgets.Unit.TOKENS, asking="web")["question"]
     told = {"may_have": 'send_email may have been carried out: a mail to a@b.org with the subject "Hi".'}
     doubt = Effect("send_email", {}, lambda _: None, told=told).question_in_doubt(NOW)["question"]  # type: ignore[arg-type, return-value]
 

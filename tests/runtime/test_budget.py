@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from agents.run_budget import Choice, RunBudget, Unit, Used, question_of, standing_of, told, unit_at_end, used_by
+from agents.run_budget import Choice, RunBudget, Used, question_of, standing_of, unit_at_end, used_by, written_plainly
 from hitl.answers import Response, answer_to
 from hitl.kinds import RequestKind, RequestStatus
+from hyperagent.accounts.budgets import Unit
 from hyperagent.lib.refusals import Refused
 
 TOKENS = RunBudget(max_tokens=1_000)
@@ -112,10 +113,10 @@ def test_the_suggested_sum_is_above_what_was_spent(limit: float, spent: str, sug
 
 
 def test_sums_are_told_as_people_write_them() -> None:
-    assert told(Decimal(12000), Unit.TOKENS) == "12,000 tokens"
-    assert told(Decimal("0.5"), Unit.USD) == "$0.50"
-    assert told(Decimal(1234), Unit.USD) == "$1,234.00"
-    assert told(Decimal("0.0004"), Unit.USD) == "$0.0004"
+    assert written_plainly(Decimal(12000), Unit.TOKENS) == "12,000 tokens"
+    assert written_plainly(Decimal("0.5"), Unit.USD) == "$0.50"
+    assert written_plainly(Decimal(1234), Unit.USD) == "$1,234.00"
+    assert written_plainly(Decimal("0.0004"), Unit.USD) == "$0.0004"
 
 
 @pytest.mark.parametrize("given", [{"max_tokens": 0}, {"max_tokens": -1}, {"max_cost_usd": 0}, {"max_token": 5}])
