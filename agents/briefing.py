@@ -16,6 +16,7 @@ from agents.pipeline.recall import format_user_profile
 from agents.project_rules import project_rules, short_rules
 from agents.prompts import read_prompt
 from agents.tools.untrusted import marked_untrusted, whole_quotations
+from hyperagent.lib.clipping import beginning, ending
 
 DEPENDENCY_CHARS: Final = 500
 ENTITY_CHARS: Final = 300
@@ -56,14 +57,14 @@ def briefing(task: AgentInput, *, history: bool = True, plan: bool = True) -> st
 def short_briefing(task: AgentInput, *, limit: int = 1_200) -> str:
     """For a model that reads slowly and little: the task, what the agents before it found, and what the project wants,
     the start of each."""
-    found = "\n".join(clipped(output.result, 400) for output in task.dependency_outputs.values() if output.result)
+    found = "\n".join(beginning(output.result, 400) for output in task.dependency_outputs.values() if output.result)
     quotation = quoted("the agents before you", found) if found else ""
     before = "\n\n".join(part for part in (quotation, short_rules(task.options), _short_profile(task)) if part)
-    asked = clipped(task.task, limit, keep_end=bool(before))
+    asked = ending(task.task, limit) if before else beginning(task.task, limit)
     room = limit - len(asked) - len("\n\n")
     if not before or room <= 0:
         return asked
-    kept = whole_quotations(clipped(before, room, keep_end=True))
+    kept = whole_quotations(ending(before, room))
     return f"{kept}\n\n{asked}" if kept else asked
 
 
@@ -71,9 +72,9 @@ def _short_profile(task: AgentInput) -> str:
     """The profile and the first memories, in few words."""
     known = task.long_term_memory
     profile = format_user_profile({name: known.get(name) for name in ("critical", "preferences")})
-    profile = clipped(profile, SHORT_PROFILE_CHARS)
+    profile = beginning(profile, SHORT_PROFILE_CHARS)
     memories = "\n".join(
-        f"- {clipped(str(one['text']), 120)}" for one in (known.get("memories") or ())[:SHORT_MEMORIES]
+        f"- {beginning(str(one['text']), 120)}" for one in (known.get("memories") or ())[:SHORT_MEMORIES]
     )
     room = SHORT_PROFILE_CHARS - len(profile)
     quotation = quoted("memories", memories, limit=room) if memories and room > 0 else ""
@@ -83,20 +84,13 @@ def _short_profile(task: AgentInput) -> str:
 
 def quoted(source: str, text: str, *, limit: int | None = None) -> str:
     """Text that others wrote, marked so that it cannot end its own quotation. `limit` is for the text."""
-    return marked_untrusted(text if limit is None else clipped(text, limit), source=source)
-
-
-def clipped(text: str, limit: int, *, keep_end: bool = False) -> str:
-    """At most `limit` characters, with an ellipsis where something was cut away: the end, or else the start."""
-    if len(text) <= limit:
-        return text
-    return f"…{text[len(text) - limit + 1 :]}" if keep_end else f"{text[: limit - 1]}…"
+    return marked_untrusted(text if limit is None else beginning(text, limit), source=source)
 
 
 def entities_of(entities: Mapping[str, Any]) -> str:
     """Names, dates, figures and the like that the plan found in the question, a line each."""
     known = {key: _told(value) for key, value in sorted(entities.items()) if value not in (None, "", [], {})}
-    return "\n".join(f"- {key}: {clipped(value, ENTITY_CHARS)}" for key, value in known.items())
+    return "\n".join(f"- {key}: {beginning(value, ENTITY_CHARS)}" for key, value in known.items())
 
 
 def _question(task: AgentInput) -> str:
@@ -125,7 +119,7 @@ def _dependencies(outputs: Mapping[str, DependencyOutput]) -> str:
 
 def _of_dependency(output: DependencyOutput) -> str:
     """What it found in words, where it did; else its data, or why there is nothing."""
-    asked = f"Task: {clipped(output.task_description, 120)}\n" if output.task_description else ""
+    asked = f"Task: {beginning(output.task_description, 120)}\n" if output.task_description else ""
     if not output.task_done:
         return f"{asked}Not done: {output.error or 'no reason given'}. {_told(output.data) if output.data else ''}"
     return asked + (output.result or _told(output.data))

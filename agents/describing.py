@@ -11,6 +11,7 @@ from agents import actions
 from agents.engine.states import ExecutionStatus
 from agents.models import Execution
 from agents.pipeline.describe import NAME
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.llm.config import LLMSettings
 from memory.actions import documents
 from memory.kinds import SEARCHABLE, BlockKind
@@ -84,7 +85,7 @@ def excerpt_of(document: Document) -> str:
 def _headings(text: str, blocks: Sequence[Sequence[object]]) -> list[str]:
     """`blocks`: as `DocumentPage` has them, [kind, level, start, end]."""
     return [
-        " ".join(text[int(str(start)) : int(str(end))].split())[:HEADING_CHARS]
+        one_line(text[int(str(start)) : int(str(end))])[:HEADING_CHARS]
         for kind, _, start, end in blocks
         if kind == BlockKind.HEADING
     ]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from agents.tools.untrusted import marked_untrusted
+from hyperagent.lib.clipping import both_ends
 
 TURNS: Final = 6
 TURN_CHARS: Final = 600
@@ -14,7 +15,6 @@ WHOLE_CHARS: Final = 14_000
 """So much of them is told whole, the newest first; of a single one no more than ONE_CHARS."""
 ONE_CHARS: Final = 12_000
 SUMMARY_CHARS: Final = 3_000
-CUT: Final = "\n[…]\n"
 # Told in the person's name, and yet made by a model of all that was said: it is said to be no request.
 SUMMARY_OF: Final = (
     "[This is no request, but a summary of the {turns} turns of this conversation so far, made by a program; "
@@ -47,14 +47,5 @@ def as_quotation(history: Sequence[Mapping[str, str]], *, whole_chars: int = WHO
     return marked_untrusted("\n".join(said), source="the conversation") if said else ""
 
 
-def shortened(text: str, limit: int) -> str:
-    """Beginning and end, where most of what matters stands."""
-    if len(text) <= limit:
-        return text
-    head = (limit - len(CUT)) * 2 // 3
-    tail = limit - len(CUT) - head
-    return text[:head] + CUT + text[-tail:]
-
-
 def _told(turn: Mapping[str, str], limit: int) -> dict[str, str]:
-    return {"role": turn["role"], "content": shortened(turn["content"], limit)}
+    return {"role": turn["role"], "content": both_ends(turn["content"], limit)}

@@ -15,6 +15,7 @@ from agents.run_budget import RunBudget
 from agents.today import dated
 from agents.tuning.values import UNTUNED, Tuning
 from hitl.kinds import Op
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.llm.types import Message, ModelRequest, Tier
 
 
@@ -107,7 +108,7 @@ class Attachment(Value):
     @property
     def told(self) -> str:
         """For a prompt, on one line. A name is somebody's words: it is quoted, and cut."""
-        name = json.dumps(" ".join(self.name.split())[:120], ensure_ascii=False)
+        name = json.dumps(one_line(self.name)[:120], ensure_ascii=False)
         return f"{self.kind} {name}{f' ({self.doc_type})' if self.doc_type else ''}, id {self.id}"
 
 

@@ -36,6 +36,7 @@ from agents.runtime.streaming import STREAMED
 from agents.runtime.tool_door import ToolReply
 from agents.small import most_tokens
 from agents.spec import AgentSpec
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.llm.types import Message, ModelReply, Role, ToolCall, ToolSpec
 
 CALLS_AT_ONCE: Final = 16
@@ -230,7 +231,7 @@ def _take_back(context: AgentContext, state: LoopState, reply: ModelReply) -> No
     if not reply.text.strip():
         return
     context.withdraw("the agent goes on", keep=state.kept)
-    said = " ".join(reply.text.split())[:REASON_CHARS]
+    said = one_line(reply.text)[:REASON_CHARS]
     context.emit(Stage(name="reason", description=said, status=StageStatus.COMPLETED))
 
 

@@ -18,6 +18,7 @@ from agents.exchange import HandoffInfo
 from agents.pipeline.blackboard import merge
 from agents.runtime.tool_door import ToolReply
 from agents.tools.untrusted import unmarked
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.llm.types import Message, ModelReply, Role, ToolCall, ToolSpec
 
 CHARS_PER_TOKEN: Final = 4
@@ -242,7 +243,7 @@ def _what_was_found(state: LoopState) -> str:
 
 
 def _excerpt(text: str) -> str:
-    line = " ".join(unmarked(text).split())
+    line = one_line(unmarked(text))
     return line if len(line) <= FOUND_CHARS else f"{line[:FOUND_CHARS]}…"
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.briefing import clipped, quoted
+from agents.briefing import quoted
 from agents.engine.events import Source
 from agents.pipeline.citations import number
+from hyperagent.lib.clipping import beginning, one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +35,11 @@ def told(passages: Sequence[Passage], *, limit: int, total: int) -> str:
         if room <= 0:
             break
         total -= min(room, len(passage.text))
-        text = f"{_label(passage.source)}\n{clipped(passage.text, room)}"
+        text = f"{_label(passage.source)}\n{beginning(passage.text, room)}"
         lines.append(f"[{named}]\n{quoted('source', text)}")
     return "\n".join(lines)
 
 
 def _label(source: Source) -> str:
     place = [source.url or "", f"page {source.page}" if source.page else "", source.section or ""]
-    return ", ".join([" ".join(source.source.split()), *filter(None, place)])
+    return ", ".join([one_line(source.source), *filter(None, place)])

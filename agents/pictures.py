@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from agents.briefing import clipped
 from agents.exchange import AgentInput, Attachment, AttachmentKind
 from agents.runtime.context import AgentContext
+from hyperagent.lib.clipping import beginning
 
 MOST: Final = 4
 ASKED: Final = "Say what it shows, with the words and figures in it, as far as they bear on this: {task}"
@@ -21,6 +21,6 @@ async def pictures_told(context: AgentContext, task: AgentInput) -> str:
 
 
 async def _told(context: AgentContext, picture: Attachment, task: str) -> str:
-    question = ASKED.format(task=clipped(task, TASK_CHARS))
+    question = ASKED.format(task=beginning(task, TASK_CHARS))
     reply = await context.tool("analyze_image", {"image": picture.id, "question": question})
     return f"{picture.told}\n{reply.content}"

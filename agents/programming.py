@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from agents.briefing import clipped, quoted
+from agents.briefing import quoted
 from agents.code_blocks import Code, code_in, fenced
 from agents.codeact.mode import SCRIPT_TOOL, is_codeact
 from agents.codeact.prompting import library_told
@@ -28,6 +28,7 @@ from agents.spec import AgentSpec
 from agents.stages import stage
 from agents.tools.answers import NO_REASON
 from agents.tools.values import FILE_CHARS
+from hyperagent.lib.clipping import beginning, ending, in_strings
 from hyperagent.lib.llm.types import Message, Role
 
 MAX_ROUNDS: Final = 3
@@ -209,27 +210,20 @@ def _as_json(content: dict[str, Any]) -> str:
     for most in _TEXTS_CUT_TO:
         if len(written) <= FILE_CHARS:
             return written
-        written = json.dumps(_cut(content, most), ensure_ascii=False)
+        written = _with_short_texts(content, most)
     if len(written) <= FILE_CHARS:
         return written
     bare = {name: {**output, "data": {"left_out": _NO_ROOM}} for name, output in content.items()}
-    return json.dumps(_cut(bare, FILE_CHARS // (20 * len(bare))), ensure_ascii=False)
+    return _with_short_texts(bare, FILE_CHARS // (20 * len(bare)))
 
 
-def _cut(value: Any, most: int) -> Any:
-    match value:
-        case str():
-            return clipped(value, most)
-        case dict():
-            return {key: _cut(item, most) for key, item in value.items()}
-        case list():
-            return [_cut(item, most) for item in value]
-    return value
+def _with_short_texts(content: dict[str, Any], most: int) -> str:
+    return json.dumps(in_strings(content, lambda text: beginning(text, most)), ensure_ascii=False)
 
 
 async def put_file(context: AgentContext, path: str, content: str) -> tuple[str, ...]:
     """The file's path, or nothing where it could not be written. What is longer than a file takes ends earlier."""
-    text = clipped(content, FILE_CHARS)
+    text = beginning(content, FILE_CHARS)
     reply = await context.tool("sandbox_file", {"operation": "write", "path": path, "content": text})
     return () if reply.is_error else (path,)
 
@@ -356,4 +350,4 @@ def _ends(text: str) -> str:
     if len(text) <= OUTPUT_CHARS:
         return text
     half = OUTPUT_CHARS // 2
-    return f"{clipped(text, half)}\n{clipped(text, half, keep_end=True)}"
+    return f"{beginning(text, half)}\n{ending(text, half)}"

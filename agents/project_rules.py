@@ -6,6 +6,7 @@ from typing import Final
 
 from agents.exchange import Options, ProjectInstructions
 from agents.tools.untrusted import looks_like
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.llm.types import Message, Role
 
 SHORT_CHARS: Final = 300
@@ -56,7 +57,7 @@ def short_rules(options: Options) -> str:
     told = _told(options)
     if told is None:
         return ""
-    text = " ".join(told.text.split())[:SHORT_CHARS]
+    text = one_line(told.text)[:SHORT_CHARS]
     return (
         f"How {_line(told.written_by)} wants answers to be written: {text}" if options.instructed_by_another else text
     )
@@ -68,4 +69,4 @@ def _told(options: Options) -> ProjectInstructions | None:
 
 
 def _line(text: str) -> str:
-    return " ".join(re.sub(r"[\"<>]", " ", text).split())
+    return one_line(re.sub(r"[\"<>]", " ", text))

@@ -33,6 +33,7 @@ from hyperagent.accounts.models import User
 from hyperagent.lib import rows
 from hyperagent.lib.announcing import publish
 from hyperagent.lib.client_ids import checked_client_id
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.queue import enqueue
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
@@ -338,7 +339,7 @@ def _renewed(conversation: Conversation, question: str, reply: Message) -> list[
 
 
 def _title(text: str) -> str:
-    title = " ".join(clean_text(text).split())
+    title = one_line(clean_text(text))
     if _INVISIBLE.fullmatch(title) or len(title) > TITLE_CHARS:
         raise Refused.at("title", _("A title has 1 to {limit} characters.").format(limit=TITLE_CHARS), code="bad_title")
     return title
@@ -358,7 +359,7 @@ def finish_turn(conversation: Conversation, execution: Execution) -> None:
 
 def title_by_run(conversation: Conversation, execution: Execution) -> None:
     """The title that a run chose never replaces a person's."""
-    title = " ".join(clean_text(str((execution.result or {}).get("title") or "")).split())[:TITLE_CHARS]
+    title = one_line(clean_text(str((execution.result or {}).get("title") or "")))[:TITLE_CHARS]
     if title:
         rows = Conversation.objects.filter(id=conversation.id)
         rows.filter(titled_by__in=[TitledBy.NOBODY, TitledBy.FIRST_WORDS]).update(title=title, titled_by=TitledBy.RUN)

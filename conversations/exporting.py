@@ -17,6 +17,7 @@ from conversations.headings import deeper
 from conversations.models import Conversation, Message, Role
 from conversations.reading import with_runs
 from conversations.shapes import message_shape
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.times import iso
 
 Json = dict[str, Any]
@@ -46,7 +47,7 @@ def as_markdown(conversation: Conversation) -> str:
     """The branch that is shown: under each message its newest answer. One query."""
     messages = _all(conversation)
     places = branches.places(messages)
-    parts = [f"# {_line(conversation.title) or _('Conversation')}", f"*{_when(conversation.created_at)}*"]
+    parts = [f"# {one_line(conversation.title) or _('Conversation')}", f"*{_when(conversation.created_at)}*"]
     for message in branches.shown(messages):
         parts += _message(message, *places[message.id])
     return "\n\n".join(parts) + "\n"
@@ -58,7 +59,7 @@ def _message(message: Message, number: int, among: int) -> list[str]:
     parts = [f"## {_speaker(message.role)}", f"*{' · '.join(fact for fact in facts if fact)}*"]
     if among > 1:
         parts.append(f"*{_place(message.role, number, among)}*")
-    if attached := [_line(one.get("name", "")) for one in shape["attachments"]]:
+    if attached := [one_line(one.get("name", "")) for one in shape["attachments"]]:
         parts.append(_("Attached: {names}").format(names=", ".join(f"`{name}`" for name in attached)))
     if plan := _of_the_run(message)["plan"]:
         parts += _plan(plan)
@@ -89,7 +90,7 @@ def _place(role: str, number: int, among: int) -> str:
 
 def _no_answer(shape: Json) -> str:
     error = (shape["execution"] or {}).get("error")
-    why = _("no answer: {reason}").format(reason=_line(error["message"])) if error else _("no answer")
+    why = _("no answer: {reason}").format(reason=one_line(error["message"])) if error else _("no answer")
     return f"*({why})*"
 
 
@@ -106,17 +107,13 @@ def _task(number: int, task: Json, tasks: list[Json]) -> str:
     numbers = {one["id"]: place for place, one in enumerate(tasks, 1)}
     before = [str(numbers[id_]) for id_ in task.get("depends_on") or () if id_ in numbers]
     after = _("after {numbers}").format(numbers=", ".join(before)) if before else ""
-    return f"{number}. {_line(task['task'])} ({', '.join(filter(None, (task.get('agent', ''), after)))})"
+    return f"{number}. {one_line(task['task'])} ({', '.join(filter(None, (task.get('agent', ''), after)))})"
 
 
 def _source(source: Json) -> str:
     page = _("page {number}").format(number=source["page"]) if source.get("page") else ""
-    details = [_line(str(source[name])) for name in ("source", "section") if source.get(name)]
+    details = [one_line(str(source[name])) for name in ("source", "section") if source.get(name)]
     return ", ".join([*details, *([page] if page else []), *([str(source["url"])] if source.get("url") else [])])
-
-
-def _line(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _when(moment: Any) -> str:

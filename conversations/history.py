@@ -15,6 +15,7 @@ from agents.tools.untrusted import marked_untrusted
 from conversations.models import Role
 from hitl.policy import Read
 from hyperagent.lib import rows
+from hyperagent.lib.clipping import both_ends
 
 MAX_MESSAGES = 40
 # About 15,000 tokens. An agent whose model reads less cuts it further.
@@ -89,7 +90,7 @@ def window(messages: Sequence[Said], *, max_chars: int = MAX_CHARS) -> list[Said
             continue
         if len(content) > room:
             if room >= LEAST_CHARS:
-                chosen.append({**message, "content": _shortened(content, room)})
+                chosen.append({**message, "content": both_ends(content, room, mark=CUT)})
             break
         chosen.append({**message})
         room -= len(content)
@@ -176,13 +177,6 @@ def _first_whole(branch: Sequence[BranchMessage]) -> int:
         if branch[place].role == Role.USER:
             first, turns = place, turns + 1
     return first
-
-
-def _shortened(text: str, limit: int) -> str:
-    """Beginning and end, where most of what matters stands."""
-    head = (limit - len(CUT)) * 2 // 3
-    tail = limit - len(CUT) - head
-    return text[:head] + CUT + text[-tail:]
 
 
 _BRANCH = """

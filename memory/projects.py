@@ -22,6 +22,7 @@ from hyperagent.accounts.scopes import UserKind
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
 from hyperagent.lib.alphabet import by_name
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.languages import grouped
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
@@ -257,7 +258,7 @@ def _of_owner(user: User, project_id: uuid.UUID) -> Project:
 
 
 def _name(text: str) -> str:
-    name = " ".join(clean_text(text).split())
+    name = one_line(clean_text(text))
     if not 1 <= len(name) <= NAME_CHARS:
         message = _("A project's name has 1 to {limit} characters.").format(limit=NAME_CHARS)
         raise Refused.at("name", message, code="bad_name")

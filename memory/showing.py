@@ -10,6 +10,7 @@ from uuid import UUID
 
 from django.db.models.functions import Length, Substr
 
+from hyperagent.lib.clipping import one_line
 from memory.cutting.sections import BETWEEN
 from memory.kinds import BlockKind
 from memory.models import Chunk, Document, DocumentPage
@@ -134,7 +135,7 @@ def passages(document: Document, around: int) -> list[dict[str, Any]]:
 
 
 def _gist(text: str) -> str:
-    flat = " ".join(text.replace("|", " ").replace("---", " ").split())  # a table without its bars
+    flat = one_line(text.replace("|", " ").replace("---", " "))  # a table without its bars
     return f"{flat[:PASSAGE_CHARS].rstrip()}…" if len(text) > PASSAGE_CHARS else flat
 
 

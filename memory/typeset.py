@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Final
 
+from hyperagent.lib.clipping import one_line
 from memory.kinds import BlockKind
 from memory.values import Block
 
@@ -94,14 +95,14 @@ def snippet(text: str, mark: Mark, *, around: int = 60) -> tuple[Run, ...]:
         start = space + 1
     if end < len(text) and (space := text.rfind(" ", mark.end, end)) >= 0:
         end = space
-    before, after = (" ".join(piece.split()) for piece in (text[start : mark.start], text[mark.end : end]))
+    before, after = (one_line(piece) for piece in (text[start : mark.start], text[mark.end : end]))
     gap = " " if text[mark.start - 1 : mark.start].isspace() else ""
     tail = " " if text[mark.end : mark.end + 1].isspace() else ""
     lead = "… " if start else ""
     rest = " …" if end < len(text) else ""
     return (
         Run(f"{lead}{before}{gap}"),
-        Run(" ".join(text[mark.start : mark.end].split()), mark.kind),
+        Run(one_line(text[mark.start : mark.end]), mark.kind),
         Run(f"{tail}{after}{rest}"),
     )
 

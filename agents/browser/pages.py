@@ -16,6 +16,7 @@ from agents.browser.chromium import HEIGHT, WIDTH
 from agents.browser.patience import Patience
 from agents.browser.snapshot import Outline, outline_of
 from agents.tools.tool import ToolError
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.text import clean_text
 
 MOST_PAGES: Final = 8
@@ -208,5 +209,5 @@ def _on(found: Any, page: Page) -> str:
     """The script runs in the page, which may have any answer made of it."""
     parts = found if isinstance(found, list) else []
     tag, text = (str(part) for part in [*parts, "", ""][:2])
-    said = " ".join(clean_text(text).split())[:120]
+    said = one_line(clean_text(text))[:120]
     return on(f'{tag[:20]} "{said}"' if said else tag[:20], page)

@@ -7,6 +7,7 @@ from typing import Final
 
 from agents.codeact.mode import FUNCTIONS, callable_from_scripts
 from agents.prompts import fill, read_prompt
+from hyperagent.lib.clipping import one_line
 
 PROMPT: Final = Path(__file__).parent / "library.md"
 LIBRARY: Final = Path(__file__).resolve().parent.parent / "sandbox/library/hyperagent/__init__.py"
@@ -32,7 +33,7 @@ def functions_told() -> dict[str, str]:
 
 
 def _line(node: ast.FunctionDef) -> str:
-    said = " ".join((ast.get_docstring(node) or "").split("\n\n", maxsplit=1)[0].split())
+    said = one_line((ast.get_docstring(node) or "").split("\n\n", maxsplit=1)[0])
     return f"{node.name}({ast.unparse(node.args)}): {said}"
 
 

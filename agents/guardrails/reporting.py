@@ -14,6 +14,7 @@ from agents.engine.events import Guardrail
 from agents.guardrails.judging import Verdict
 from agents.guardrails.scanner import Certainty, Finding, Place
 from agents.runtime.outbox import Flagged
+from hyperagent.lib.clipping import beginning, one_line
 
 if TYPE_CHECKING:
     # The context itself tells what it found in what it streams.
@@ -161,5 +162,4 @@ def _without_values(text: str, start: int, end: int, found: Sequence[Finding]) -
 
 
 def _clipped(text: str) -> str:
-    one_line = " ".join(text[: EXCERPT_CHARS * 4].split())
-    return one_line if len(one_line) <= EXCERPT_CHARS else one_line[: EXCERPT_CHARS - 1] + _MASK
+    return beginning(one_line(text[: EXCERPT_CHARS * 4]), EXCERPT_CHARS)

@@ -18,6 +18,7 @@ from agents.tools.providers import Documents, Workspace
 from agents.tools.tool import ToolError
 from agents.tools.values import ImageReading, MadeImage, ModelUse
 from agents.web.pages import GuardedPages
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.llm.errors import ModelError, Reason
 from hyperagent.lib.llm.images import Drawn, Shape
 from hyperagent.lib.llm.resolve import targets
@@ -76,7 +77,7 @@ class OwnImages:
             path=stored.path,
             scope=scope,
             scope_id=stored.scope_id,
-            alt=" ".join(prompt.split())[:200],
+            alt=one_line(prompt)[:200],
             media_type=media_type,
             width=picture.width,
             height=picture.height,

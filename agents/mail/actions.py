@@ -32,6 +32,7 @@ from agents.tools.tool import ToolError
 from hyperagent.accounts.models import User
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.mail_servers import Security
 from hyperagent.lib.outside.addresses import BadAddress
 from hyperagent.lib.outside.sockets import host_name
@@ -315,7 +316,7 @@ def _own(user: User, account_id: uuid.UUID) -> MailAccount:
 
 def _name(text: str) -> str:
     shown = "".join(char if char.isprintable() else " " for char in clean_text(text))
-    return " ".join(shown.split())[:60]
+    return one_line(shown)[:60]
 
 
 def _count_try(user: User) -> None:

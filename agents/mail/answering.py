@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from agents.mail.reading import CUT, SUBJECT_CHARS, TOO_DEEP
 from agents.tools.tool import ToolError
 from agents.tools.values import Address, MailMessage, OutgoingMail
+from hyperagent.lib.clipping import one_line
 
 QUOTED_CHARS: Final = 20_000
 QUOTED_LINES: Final = 300
@@ -50,7 +51,7 @@ def reply_to(
 
 
 def answering_subject(original: MailMessage) -> str:
-    subject = " ".join(original.subject.split())
+    subject = one_line(original.subject)
     return subject if subject.lower().startswith(("re:", "aw:", "sv:")) else f"Re: {subject}".strip()
 
 
@@ -73,7 +74,7 @@ def quoting(body: str, original: MailMessage, *, limit: int) -> str:
 
 
 def forwarded_subject(original: MailMessage) -> str:
-    subject = " ".join(original.subject.split())
+    subject = one_line(original.subject)
     return subject if subject.lower().startswith(("fwd:", "fw:", "wg:")) else f"Fwd: {subject}".strip()[:SUBJECT_CHARS]
 
 

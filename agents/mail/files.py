@@ -6,6 +6,7 @@ from hashlib import sha256
 from pathlib import PurePosixPath
 from typing import Final
 
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.file_names import fitted
 from hyperagent.lib.text import clean_text
 
@@ -29,4 +30,4 @@ def safe_name(name: str, *, otherwise: str = "attachment") -> str:
     """A file's name that leads nowhere and begins with no dot; strangers chose it."""
     last = PurePosixPath(clean_text(name).replace("\\", "/")).name
     plain = "".join(char if char.isprintable() else " " for char in last)
-    return fitted(" ".join(_NOT_IN_NAMES.sub(" ", plain).split()).strip(". ")) or otherwise
+    return fitted(one_line(_NOT_IN_NAMES.sub(" ", plain)).strip(". ")) or otherwise

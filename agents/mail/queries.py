@@ -10,6 +10,8 @@ from functools import reduce
 from itertools import islice
 from typing import Final
 
+from hyperagent.lib.clipping import one_line
+
 Term = tuple[str, ...]
 """A search key and what it takes. Key words are ours; what follows `TEXT` and the like is the user's text."""
 _Part = list[Term] | None
@@ -116,7 +118,7 @@ class _Reading:
             # What it is about stands behind a blank.
             following = None if self.is_over or self._words[self._at]["closes"] else self._next()
             return [] if following is None else self._part(following, plain[:-1])
-        value = " ".join((word["quoted"] if word["quoted"] is not None else plain).split())
+        value = one_line(word["quoted"] if word["quoted"] is not None else plain)
         return _terms(name, value, self._today, self._own) if value else []
 
 

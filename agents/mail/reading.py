@@ -17,6 +17,7 @@ from typing import Final
 
 from agents.mail.files import AttachedFile
 from agents.tools.values import DraftMail, MailAttachment, MailHeader, MailMessage
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.file_names import fitted
 from hyperagent.lib.html_text import text_of
 from hyperagent.lib.text import clean_text, text_encoding
@@ -73,7 +74,7 @@ def _head(id_: str, message: Message, body: str, arrived: datetime | None) -> Ma
         to=_addresses(message, "To"),
         subject=_line(message, "Subject", SUBJECT_CHARS),
         date=_date(message, arrived),
-        snippet=" ".join(clean_text(body).split())[:SNIPPET_CHARS],
+        snippet=one_line(clean_text(body))[:SNIPPET_CHARS],
         message_id=_message_id(message),
     )
 
@@ -90,7 +91,7 @@ def message_of(id_: str, raw: bytes, *, arrived: datetime | None, is_cut: bool) 
         reply_to=", ".join(_addresses(message, "Reply-To")) or None,
         subject=_line(message, "Subject", SUBJECT_CHARS),
         date=_date(message, arrived),
-        snippet=" ".join(body.split())[:SNIPPET_CHARS],
+        snippet=one_line(body)[:SNIPPET_CHARS],
         message_id=_message_id(message),
         references=_references(message),
         body=f"{clipped}\n\n{CUT}" if is_cut or len(body) > BODY_CHARS else clipped,
@@ -278,7 +279,7 @@ def _line(message: Message, name: str, limit: int) -> str:
 def _shown(text: str, limit: int) -> str:
     """One line of what can be seen: signs that turn the direction of writing or hide letters are none."""
     plain = "".join(char if char.isprintable() else " " for char in clean_text(text))
-    return " ".join(plain.split())[:limit]
+    return one_line(plain)[:limit]
 
 
 def _message_id(message: Message) -> str | None:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from agents.mail.files import AttachedFile, safe_name
 from agents.tools.tool import ToolError
 from agents.tools.values import DraftMail, OutgoingMail
+from hyperagent.lib import clipping
 from hyperagent.lib.domains import ascii_domain
 
 MAX_REFERENCES: Final = 20
@@ -180,7 +181,7 @@ def known_ids(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 def one_line(text: str) -> str:
     """What separates lines or is no character to see, as blanks: nothing of it may begin a new header."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    return clipping.one_line("".join(char if char.isprintable() else " " for char in text))
 
 
 class _Whole:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agents.engine.canonical import canonical
 from hyperagent.lib import json_schemas
+from hyperagent.lib.clipping import beginning
 from hyperagent.lib.text import clean_text
 
 DESCRIPTION_CHARS: Final = 2_000
@@ -101,7 +102,7 @@ def definition(
     return Definition(
         name=name,
         title=visible(title or "")[:FIELD_CHARS],
-        description=_clipped(visible(description or ""), DESCRIPTION_CHARS),
+        description=beginning(visible(description or ""), DESCRIPTION_CHARS),
         parameters=usable_schema(parameters, tool=name),
         read_only=read_only,
         destructive=destructive,
@@ -196,7 +197,7 @@ class _Tidy:
                     visible(str(name)): self.node(sub, depth=depth + 1, within=within) for name, sub in value.items()
                 }
             elif key in _SHOWN:
-                tidy[key] = _clipped(visible(str(value)), FIELD_CHARS)
+                tidy[key] = beginning(visible(str(value)), FIELD_CHARS)
             else:
                 tidy[key] = _all_seen(value) if key in _LITERAL else self.node(value, depth=depth + 1, within=within)
         if isinstance(given.get("pattern"), str):
@@ -220,10 +221,6 @@ class _Tidy:
 
     def bad(self, why: str) -> BadDefinition:
         return BadDefinition(f"The arguments of '{visible(self._tool)[:80]}' {why}.")
-
-
-def _clipped(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def _pretty(value: Any) -> str:

@@ -9,14 +9,13 @@ from typing import Any, Final, TypedDict
 
 from agents.engine.events import Source
 from agents.pipeline.citations import number, renumber
+from hyperagent.lib.clipping import at_a_boundary
 
 TOTAL_CHARS: Final = 8_000
 MINIMUM_CHARS: Final = 200
-MARK: Final = "[...truncated]"
 # A list's item that has no room as it is keeps its short values only.
 SHORT_CHARS: Final = 80
 
-_SENTENCE_END = re.compile(r"[.!?…][\"'”»)\]]*(?=\s)|[。！？]")
 _BACKTICKS = re.compile(r"`{3,}")
 
 
@@ -157,7 +156,7 @@ def within_budget(board: Mapping[str, Any], total: int = TOTAL_CHARS, minimum: i
     cut = {
         field.name: _first_items(board[field.name], room[field.name])
         if field.is_list
-        else truncate(board[field.name], room[field.name])
+        else at_a_boundary(board[field.name], room[field.name])
         for field in filled
     }
     return {name: value for name, value in cut.items() if value}
@@ -187,24 +186,6 @@ def allot(needs: Mapping[str, int], *, total: int, minimum: int) -> dict[str, in
             given[name] += share
             left -= share
     return given
-
-
-def truncate(text: str, limit: int) -> str:
-    """At most `limit` characters, ended where a reader would: after a paragraph if that keeps more than 60 % of the
-    limit, after a sentence (50 %), after a word (40 %); else anywhere, with a mark that says so."""
-    if len(text) <= limit:
-        return text
-    head = text[: max(0, limit)]
-    paragraph = head.rfind("\n\n")
-    sentence = max((m.end() for m in _SENTENCE_END.finditer(text, 0, limit + 1) if m.end() <= limit), default=0)
-    word = max((m.start() for m in re.finditer(r"\s", text[: limit + 1])), default=0)
-    for end, share in ((paragraph, 0.6), (sentence, 0.5), (word, 0.4)):
-        kept = head[: max(0, end)].rstrip()
-        if len(kept) > share * limit:
-            return kept
-    if limit < len(MARK):
-        return head
-    return head[: limit - len(MARK)] + MARK
 
 
 def render(board: Mapping[str, Any]) -> str:
@@ -256,7 +237,7 @@ def _first_texts(results: Sequence[tuple[str, str]], limit: int) -> tuple[tuple[
     kept = []
     for who, text in results:
         if limit > 0:
-            kept.append((who, truncate(text, limit)))
+            kept.append((who, at_a_boundary(text, limit)))
             limit -= len(text)
     return tuple(kept)
 
@@ -282,10 +263,12 @@ def _first_items(items: Sequence[Any], limit: int) -> list[Any]:
 
 def _shortened(item: Any) -> Any:
     if isinstance(item, str):
-        return truncate(item, SHORT_CHARS)
+        return at_a_boundary(item, SHORT_CHARS)
     if not isinstance(item, Mapping):
         return item
-    short = {name: truncate(value, SHORT_CHARS) if isinstance(value, str) else value for name, value in item.items()}
+    short = {
+        name: at_a_boundary(value, SHORT_CHARS) if isinstance(value, str) else value for name, value in item.items()
+    }
     return {name: value for name, value in short.items() if not isinstance(value, Mapping | list | tuple)}
 
 

@@ -20,6 +20,7 @@ from agents.roles.composer import NAME, STAGE, Brief, Missing, Result, write_ans
 from agents.run_budget import CODE as OUT_OF_BUDGET
 from agents.runtime.context import AgentContext
 from agents.stages import stage
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.text import json_text, title_from
 
 __all__ = ["NAME", "Composed", "ToCompose", "brief_of", "deterministic", "run"]
@@ -217,4 +218,4 @@ def _heading(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    return title_from(" ".join(text.split()), limit=WHY_CHARS)
+    return title_from(one_line(text), limit=WHY_CHARS)

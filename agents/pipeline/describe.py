@@ -6,10 +6,11 @@ What of the document is shown is chosen by whoever starts it (`agents.describing
 from pathlib import Path
 from typing import Any, Final
 
-from agents.briefing import clipped, quoted
+from agents.briefing import quoted
 from agents.prompts import read_prompt
 from agents.roles.asking import request_of, sections, user
 from agents.runtime.context import AgentContext
+from hyperagent.lib.clipping import beginning, one_line
 from hyperagent.lib.llm.types import Tier
 
 NAME: Final = "describe"
@@ -26,5 +27,5 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
     )
     request = request_of(NAME, Tier.FLASH, read_prompt(PROMPT), user(told)).model_copy(update={"max_tokens": 400})
     reply = await context.model(request, stage=NAME, shown=False)
-    text = clipped(" ".join(reply.text.split()), DESCRIPTION_CHARS)
+    text = beginning(one_line(reply.text), DESCRIPTION_CHARS)
     return {"answer": text, "sources": [], "model": reply.model}

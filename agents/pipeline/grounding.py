@@ -18,6 +18,7 @@ from agents.pipeline.figures import counted_in, facts_of
 from agents.pipeline.languages import language_of
 from agents.pipeline.sentences import Sentence, sentences_of
 from agents.tools.values import Chunk
+from hyperagent.lib.clipping import one_line
 from memory.words.terms import terms_of
 
 # Calibrated on the pairs of tests/pipeline/test_grounding.py: faithful paraphrases share this much of their words with
@@ -137,7 +138,7 @@ def _as_check(sentence: Sentence, supported: bool | None, why: str) -> Check:
 def said_by(sentence: str) -> str:
     """The sentence without Markdown and without the numbers of its sources."""
     plain = _CITATION.sub(" ", _LINK.sub(r"\1", sentence))
-    return " ".join(_MARKUP.sub("", plain).split())
+    return one_line(_MARKUP.sub("", plain))
 
 
 def judged(claim: str, texts: Sequence[str], *, question: str = "") -> tuple[bool | None, str]:
@@ -241,7 +242,7 @@ def _names(claim: str, language: str) -> list[str]:
 @lru_cache(maxsize=128)
 def _parts(text: str) -> tuple[str, ...]:
     """The sentences of a source, its items and the rows of its tables; lines that a page's width broke are joined."""
-    blocks = (" ".join(block.split()) for block in _BLOCKS.split(text))
+    blocks = (one_line(block) for block in _BLOCKS.split(text))
     return tuple(part for block in blocks for part in _SENTENCE_ENDS.split(block) if part.strip())
 
 

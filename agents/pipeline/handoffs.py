@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from agents.exchange import HandoffInfo
-from agents.pipeline.blackboard import truncate
+from hyperagent.lib.clipping import at_a_boundary
 
 MAX_HANDOFFS: Final = 3
 # An agent that is not in here hands off to nobody.
@@ -82,7 +82,8 @@ def handoff_context(chain: Sequence[HandoffInfo]) -> str:
     said = [f"How this task came to you:\n{HandoffManager(tuple(chain)).get_handoff_summary()}"]
     for handoff in chain:
         if handoff.context.strip():
-            said.append(f"What {handoff.source_agent} says of it:\n{truncate(handoff.context.strip(), CONTEXT_CHARS)}")
+            told = at_a_boundary(handoff.context.strip(), CONTEXT_CHARS)
+            said.append(f"What {handoff.source_agent} says of it:\n{told}")
         if handoff.artifacts:
             said.append(f"Files that {handoff.source_agent} gives along: {', '.join(handoff.artifacts)}")
     return "\n\n".join(said)

@@ -20,6 +20,7 @@ from agents.runtime.context import AgentContext
 from agents.runtime.lacking import Lack
 from agents.runtime.lookups import Lookups
 from agents.tools.untrusted import marked_untrusted
+from hyperagent.lib.clipping import beginning, one_line
 from memory.embedding.asking import query_vector
 from memory.remembering import reading
 from memory.remembering.profile import profile_of
@@ -153,5 +154,4 @@ def _said(value: Any) -> str:
 
 
 def _one_line(value: Any, limit: int) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return beginning(one_line(str(value)), limit)

@@ -9,12 +9,13 @@ from typing import Any, Final
 
 from pydantic import BaseModel, Field
 
-from agents.briefing import clipped, quoted
+from agents.briefing import quoted
 from agents.exchange import Options
 from agents.prompts import read_prompt
 from agents.roles.asking import conversation_of, request_of, sections, user
 from agents.runtime.context import AgentContext
 from agents.tools.taint import addresses_in
+from hyperagent.lib.clipping import beginning, one_line
 from hyperagent.lib.llm.types import Tier
 
 NAME: Final = "follow_ups"
@@ -37,7 +38,7 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
     told = sections(
         ("Before", conversation_of(turn["history"])),
         ("Question", quoted("question", str(turn["asked"]), limit=QUESTION_CHARS)),
-        ("Answer", quoted("answer", clipped(str(turn["answered"]), ANSWER_CHARS), limit=ANSWER_CHARS)),
+        ("Answer", quoted("answer", beginning(str(turn["answered"]), ANSWER_CHARS), limit=ANSWER_CHARS)),
     )
     options = Options(provider=turn["options"].get("provider"))
     request = request_of(NAME, Tier.FLASH, read_prompt(PROMPT), user(told), options=options)
@@ -54,7 +55,7 @@ def chosen(questions: Sequence[str], *, asked: str) -> list[str]:
     kept: dict[str, str] = {}
     known = addresses_in(asked)
     for question in questions:
-        text = " ".join(question.split()).strip("\"'«»“”„ ")
+        text = one_line(question).strip("\"'«»“”„ ")
         key = _key(text)
         if key and len(text) <= LONGEST_CHARS and key != _key(asked) and addresses_in(text) <= known:
             kept.setdefault(key, text)

@@ -9,6 +9,7 @@ from agents.exchange import AgentOutput
 from agents.pipeline.effective_task import heading
 from agents.pipeline.plans import Plan, PlanTask
 from agents.runtime import attempts
+from hyperagent.lib.clipping import one_line, tidy_beginning
 
 CONTEXT_HEAD: Final = "[Active Task Context]"
 CONTEXT_CHARS: Final = 2_000
@@ -55,7 +56,7 @@ def active_context(plan: Plan, states: Mapping[str, str], current: str) -> str:
 
     Where not all of it fits, the other tasks are cut to their beginnings, and then left out from both ends.
     """
-    intent = f"\nThe whole: {_cut(' '.join(plan.intent.split()), INTENT_CHARS)}" if plan.intent.strip() else ""
+    intent = f"\nThe whole: {tidy_beginning(one_line(plan.intent), INTENT_CHARS)}" if plan.intent.strip() else ""
     head = f"{CONTEXT_HEAD}{intent}\n"
     for width in (TEXT_CHARS, SHORT_CHARS):
         lines = [_marked(task, states, current, width) for task in plan.tasks]
@@ -105,8 +106,4 @@ def _status(task: PlanTask, states: Mapping[str, str]) -> str:
 
 
 def _one_line(task: PlanTask, limit: int) -> str:
-    return _cut(" ".join(heading(task.task).split()), limit)
-
-
-def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+    return tidy_beginning(one_line(heading(task.task)), limit)

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from agents.briefing import clipped
 from agents.earlier_turns import as_quotation
 from agents.exchange import Options
 from agents.project_rules import with_project_rules, with_rules_of_another
 from agents.spec import AgentSpec
 from agents.today import dated
+from hyperagent.lib.clipping import beginning, ending
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 
 QUESTION_CHARS: Final = 12_000
@@ -46,7 +46,7 @@ def question_of(question: str) -> str:
     if len(question) <= QUESTION_CHARS:
         return question
     half = QUESTION_CHARS // 2
-    return f"{clipped(question, half)}\n[…]\n{clipped(question, half, keep_end=True)}"
+    return f"{beginning(question, half)}\n[…]\n{ending(question, half)}"
 
 
 def conversation_of(history: Sequence[Mapping[str, str]]) -> str:

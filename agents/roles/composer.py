@@ -9,13 +9,13 @@ from agents.earlier_turns import earlier_turns
 from agents.engine.events import Source
 from agents.exchange import Options
 from agents.hearing import with_said
-from agents.pipeline.blackboard import truncate
 from agents.pipeline.recall import format_user_profile
 from agents.project_rules import with_project_rules, with_rules_of_another
 from agents.prompts import fill, read_prompt
 from agents.runtime.context import AgentContext
 from agents.today import dated
 from agents.tools.untrusted import marked_untrusted
+from hyperagent.lib.clipping import at_a_boundary, one_line
 from hyperagent.lib.llm.types import Message, ModelReply, ModelRequest, Role, Tier
 
 NAME: Final = "composer"
@@ -111,7 +111,7 @@ def _told(brief: Brief) -> str:
 
 def _result(result: Result, room: int) -> str:
     note = "" if result.done else "This part is unfinished; here is only what there is of it.\n"
-    text = marked_untrusted(truncate(result.text, room), source=result.agent)
+    text = marked_untrusted(at_a_boundary(result.text, room), source=result.agent)
     return f"### {result.heading}\n{note}{text}"
 
 
@@ -119,5 +119,5 @@ def _source(source: Source) -> str:
     place = ", ".join(
         part for part in (source.url or "", f"page {source.page}" if source.page else "", source.section or "") if part
     )
-    excerpt = truncate(" ".join((source.excerpt or "").split()), EXCERPT_CHARS)
+    excerpt = at_a_boundary(one_line(source.excerpt or ""), EXCERPT_CHARS)
     return f"{source.source}{f' ({place})' if place else ''}{f': {excerpt}' if excerpt else ''}"

@@ -6,12 +6,13 @@ from typing import Final
 
 from pydantic import BaseModel, Field
 
-from agents.briefing import clipped, quoted
+from agents.briefing import quoted
 from agents.engine.events import Check
 from agents.exchange import Options
 from agents.prompts import read_prompt
 from agents.roles.asking import request_of, sections, user
 from agents.runtime.context import AgentContext
+from hyperagent.lib.clipping import beginning, one_line
 from hyperagent.lib.llm.types import Tier
 
 NAME: Final = "grounder"
@@ -57,8 +58,8 @@ def _told(unsure: Sequence[Check], sources: Mapping[int, str]) -> str:
 
 def _sentence(number: int, check: Check) -> str:
     names = " and ".join(f"[{citation}]" for citation in check.citations)
-    return f"{number}. names {names}: {quoted('sentence', clipped(check.sentence, SENTENCE_CHARS))}"
+    return f"{number}. names {names}: {quoted('sentence', beginning(check.sentence, SENTENCE_CHARS))}"
 
 
 def _short(verdict: Verdict) -> Verdict:
-    return verdict.model_copy(update={"why": clipped(" ".join(verdict.why.split()), WHY_CHARS)})
+    return verdict.model_copy(update={"why": beginning(one_line(verdict.why), WHY_CHARS)})

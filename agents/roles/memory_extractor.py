@@ -9,12 +9,13 @@ from typing import Any, Final
 
 from pydantic import BaseModel, field_validator
 
-from agents.briefing import clipped, quoted
+from agents.briefing import quoted
 from agents.exchange import Options
 from agents.prompts import read_prompt
 from agents.roles.asking import question_of, sections, user
 from agents.runtime.context import AgentContext
 from agents.today import dated
+from hyperagent.lib.clipping import beginning
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 from memory.kinds import MemoryKind, ProfileField
 from memory.remembering.profile import kind_of
@@ -112,4 +113,4 @@ def _is_said(one: Found, text: str) -> bool:
 
 def _known(mark: str, one: Recalled) -> str:
     field = f" [{one.field.value}]" if one.field else ""
-    return f"{mark}{field}: {clipped(one.text, KNOWN_CHARS)}"
+    return f"{mark}{field}: {beginning(one.text, KNOWN_CHARS)}"

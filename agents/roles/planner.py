@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from agents.briefing import clipped, files_of, quoted
+from agents.briefing import files_of, quoted
 from agents.earlier_turns import as_quotation
 from agents.exchange import AgentOutput, Options
 from agents.pipeline.carried_out import as_clause, carried_out
@@ -16,6 +16,7 @@ from agents.prompts import fill, read_prompt
 from agents.roles.asking import assistant, described, question_of, request_of, sections, user
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
+from hyperagent.lib.clipping import beginning
 from hyperagent.lib.llm.types import Message, Tier
 
 NAME: Final = "planner"
@@ -113,7 +114,7 @@ def amending(answer: MasterOutput, faults: Sequence[str]) -> tuple[Message, ...]
     if len(faults) > FAULTS_SHOWN:
         lines.append(f"- and {len(faults) - FAULTS_SHOWN} more")
     words = fill(read_prompt(HERE / "planner_amend.md"), faults="\n".join(lines))
-    return (assistant(clipped(answer.model_dump_json(), 20_000)), user(words))
+    return (assistant(beginning(answer.model_dump_json(), 20_000)), user(words))
 
 
 def plan_of(answer: MasterOutput, *, agents: Mapping[str, AgentSpec], revision: int) -> Plan:
@@ -145,5 +146,5 @@ def _finished(task_id: str, output: AgentOutput) -> str:
     did = carried_out(output)
     once = f"  {as_clause(did)}: plan it no more\n" if did else ""
     said = output.result if output.task_done else f"Not finished: {output.error or 'no reason given'}"
-    head = f"- id {task_id} ({output.agent_name}): {clipped(output.task_description, 200)}\n"
+    head = f"- id {task_id} ({output.agent_name}): {beginning(output.task_description, 200)}\n"
     return head + once + quoted(task_id, said, limit=OUTPUT_CHARS)

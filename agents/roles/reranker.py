@@ -7,12 +7,13 @@ from typing import Final
 
 from pydantic import BaseModel, Field
 
-from agents.briefing import clipped, quoted
+from agents.briefing import quoted
 from agents.engine.errors import StepFailed
 from agents.exchange import Options
 from agents.prompts import fill, read_prompt
 from agents.roles.asking import question_of, request_of, sections, user
 from agents.runtime.context import AgentContext
+from hyperagent.lib.clipping import beginning
 from hyperagent.lib.llm.types import Tier
 
 NAME: Final = "reranker"
@@ -72,5 +73,5 @@ def in_order(ranked_indices: Sequence[int], count: int) -> tuple[int, ...]:
 
 
 def _told(number: int, passage: Candidate) -> str:
-    text = f"{passage.label}\n{clipped(passage.text, PASSAGE_CHARS)}"
+    text = f"{passage.label}\n{beginning(passage.text, PASSAGE_CHARS)}"
     return f"{number}.\n{quoted('passage', text)}"

@@ -6,13 +6,13 @@ from typing import Final
 
 from pydantic import BaseModel, field_validator
 
-from agents.briefing import clipped, quoted
-from agents.earlier_turns import shortened
+from agents.briefing import quoted
 from agents.exchange import AgentOutput, Options
 from agents.pipeline.plans import Plan, PlanTask
 from agents.prompts import read_prompt
 from agents.roles.asking import conversation_of, question_of, request_of, sections, user
 from agents.runtime.context import AgentContext
+from hyperagent.lib.clipping import beginning, both_ends
 from hyperagent.lib.llm.types import Tier
 
 NAME: Final = "verifier"
@@ -57,8 +57,8 @@ async def ask_verifier(
 
 
 def _result(task: PlanTask, output: AgentOutput, limit: int) -> str:
-    wanted = f"\n  expected: {clipped(task.expected_outcome, 200)}" if task.expected_outcome else ""
+    wanted = f"\n  expected: {beginning(task.expected_outcome, 200)}" if task.expected_outcome else ""
     said = output.result if output.task_done else f"Not done: {output.error or 'no reason given'}"
     part = "" if len(said) <= limit else f"\n  result: {len(said):,} characters; its beginning and its end are shown"
-    head = f"- id {task.id} ({task.agent}): {clipped(task.task, 300)}{wanted}{part}\n"
-    return head + quoted(task.id, shortened(said, limit))
+    head = f"- id {task.id} ({task.agent}): {beginning(task.task, 300)}{wanted}{part}\n"
+    return head + quoted(task.id, both_ends(said, limit))

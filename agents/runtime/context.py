@@ -27,6 +27,7 @@ from agents.runtime.spending import Spending
 from agents.runtime.streaming import STREAMED
 from agents.runtime.tool_door import ToolReply
 from agents.runtime.underway import usage_of
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.llm.errors import ContextTooLong, ModelError
 from hyperagent.lib.llm.structured import REPAIRS
 from hyperagent.lib.llm.taken import Taken
@@ -113,7 +114,7 @@ class AgentContext(Spending):
         """As the engine has it; and people see, once, what the run was told: a page that is loaded anew, too."""
         news = await super().heard()
         for text in news:
-            told = f"You added: {title_from(' '.join(text.split()), limit=SAID_CHARS)}"
+            told = f"You added: {title_from(one_line(text), limit=SAID_CHARS)}"
             where = Heard(text=text, at=len(self.run.said_by(self.agent.id)))
             said = Stage(name=HEARD, description=told, status=StageStatus.COMPLETED, heard=where)
             self.emit_for_run(said, f"{HEARD}:{digest(text).hex()}")

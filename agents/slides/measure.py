@@ -4,6 +4,8 @@ import unicodedata
 from functools import cache
 from typing import Any, Final
 
+from hyperagent.lib.clipping import one_line
+
 LINE: Final = 1.22
 """Height of a line, in sizes of its letters."""
 GAP: Final = 0.42
@@ -35,7 +37,7 @@ def font(pixels: int, *, bold: bool = False) -> Any:
 def width_of(text: str, size: float, *, bold: bool = False) -> float:
     """In points, as one line: a name in a chart may have several. Signs of East Asia are as wide as high; the font of
     this machine need not have them."""
-    line = " ".join(text.split())
+    line = one_line(text)
     narrow = line if line.isascii() else "".join(sign for sign in line if not is_wide(sign))
     wide = (len(line) - len(narrow)) * 100
     return (float(font(100, bold=bold).getlength(narrow)) + wide) * size / 100 * _SLACK

@@ -1,7 +1,10 @@
 """How much of a tool's result is kept, and how much of it a model reads. Pure."""
 
 import json
+from functools import partial
 from typing import Any, Final
+
+from hyperagent.lib.clipping import in_strings
 
 MODEL_CHARS: Final = 20_000
 STORED_CHARS: Final = 200_000
@@ -33,17 +36,5 @@ def clip_value(value: Any, limit: int) -> Any:
         each //= 2
         if each < _SHORTEST:
             return None
-        value = _with_short_strings(value, each)
+        value = in_strings(value, partial(clip, limit=each))
     return value
-
-
-def _with_short_strings(value: Any, limit: int) -> Any:
-    match value:
-        case str():
-            return clip(value, limit)
-        case dict():
-            return {key: _with_short_strings(item, limit) for key, item in value.items()}
-        case list():
-            return [_with_short_strings(item, limit) for item in value]
-        case _:
-            return value

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from agents.tools.tool import Tool
 from agents.tools.verdicts import CallAsked
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.text import clean_value
 
 NAMES_TOLD: Final = 5
@@ -40,5 +41,5 @@ def _what(preview: Mapping[str, Any]) -> str:
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
+    line = one_line(text)
     return line if len(line) <= WORDS_CHARS else f"{line[:WORDS_CHARS]}…"

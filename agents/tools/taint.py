@@ -23,6 +23,7 @@ from agents.mcp.definitions import CONNECTED, visible
 from agents.runtime.driven import DrivenRun
 from agents.tools.untrusted import MARK_BEGINS
 from hitl.policy import Read
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.outside.addresses import BadAddress, canonical
 
 AGENT: Final = "agent"
@@ -280,7 +281,7 @@ def _was_flagged(noted: Any) -> bool:
 
 
 def _line(text: str) -> str:
-    line = " ".join(visible(text[: 4 * TITLE_CHARS]).split())
+    line = one_line(visible(text[: 4 * TITLE_CHARS]))
     return line if len(line) <= TITLE_CHARS else f"{line[:TITLE_CHARS]}…"
 
 

@@ -4,6 +4,7 @@ import re
 from typing import Final
 
 from agents.guardrails.quoting import UNSEEN
+from hyperagent.lib.clipping import one_line
 
 _UNSEEN: Final = f"{UNSEEN}\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef"
 _BRACKETS: Final = "<\uff1c\ufe64"
@@ -28,7 +29,7 @@ _AROUND: Final = re.compile(r'\A<untrusted source="[^"]*">\n|\n</untrusted>\Z')
 def marked_untrusted(text: str, *, source: str) -> str:
     """`source`: a tool's name, or what a file or another program is called, which is somebody's words as well. Whatever
     looks like one of the marks inside loses its bracket."""
-    name = " ".join(_NOT_IN_NAMES.sub(" ", source).split())
+    name = one_line(_NOT_IN_NAMES.sub(" ", source))
     return f'{MARK_BEGINS}"{name}">\n{_MARK.sub("&lt;", text)}\n{MARK_ENDS}'
 
 

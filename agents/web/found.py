@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
 from agents.tools.values import SearchResult
+from hyperagent.lib import clipping
 from hyperagent.lib.outside.addresses import BadAddress, canonical
 from hyperagent.lib.text import clean_text
 
@@ -84,13 +85,13 @@ def results_of(hits: Iterable[Hit], *, most: int, scores_are_absolute: bool) -> 
 
 
 def one_line(text: str) -> str:
-    return " ".join(_visible(text).split())
+    return clipping.one_line(_visible(text))
 
 
 def text_of(text: str, *, most: int) -> str:
     """Without what nobody sees, and without empty lines by the dozen; cut with a mark."""
     plain = _LINES.sub("\n\n", _BLANKS.sub(" ", _visible(text))).strip()
-    return plain if len(plain) <= most else f"{plain[: most - 1].rstrip()}…"
+    return clipping.tidy_beginning(plain, most)
 
 
 def read_text(value: Any) -> str:

@@ -28,6 +28,7 @@ from hyperagent.accounts.metering import take
 from hyperagent.accounts.models import User
 from hyperagent.accounts.quotas import Work
 from hyperagent.accounts.scopes import Scope
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.text import clean_text
 from hyperagent.lib.threads import in_thread, in_writing_thread
@@ -137,7 +138,7 @@ class ServerTool:
 
     @property
     def description(self) -> str:
-        return " ".join((self.function.__doc__ or "").split())
+        return one_line(self.function.__doc__ or "")
 
 
 TOOLS: Final[Mapping[str, ServerTool]] = {

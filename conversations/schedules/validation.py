@@ -30,6 +30,7 @@ from conversations.schedules.models import Schedule
 from conversations.schedules.times import Cron, Every, Once, Rhythm, next_after
 from hitl.remembering import preapproved_from
 from hyperagent.accounts.models import User
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.refusals import NotThere, Refused
 from hyperagent.lib.text import clean_text, title_from
 from hyperagent.lib.times import is_tellable
@@ -235,7 +236,7 @@ def _aware(faults: Faults, field: str, moment: datetime | None, zone: ZoneInfo) 
 
 
 def _title(faults: Faults, text: str) -> str:
-    title = " ".join(clean_text(text).split())
+    title = one_line(clean_text(text))
     if len(title) > TITLE_CHARS:
         faults["title"] = [_("A title has at most {limit} characters.").format(limit=TITLE_CHARS)]
     return title

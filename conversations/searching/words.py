@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from hyperagent.lib.clipping import one_line
 from memory.words.stop_words import STOP_WORDS
 from memory.words.tokens import fold, marks, tokens, tokens_of
 
@@ -136,7 +137,7 @@ _MARKUP: Final = re.compile(
 
 def plain(text: str) -> str:
     """Markdown as one line of words."""
-    return " ".join(_MARKUP.sub(lambda found: found.group(1) or " ", text[:LONGEST_LOOKED_AT]).split())
+    return one_line(_MARKUP.sub(lambda found: found.group(1) or " ", text[:LONGEST_LOOKED_AT]))
 
 
 def excerpt(text: str, wanted: Sought, *, chars: int = EXCERPT_CHARS) -> list[Piece]:

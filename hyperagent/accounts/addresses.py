@@ -10,6 +10,7 @@ from typing import Final
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.text import without_hidden
 
 # Control characters, what only forms others, lone surrogates, private and unassigned ones, and spaces of any kind.
@@ -36,7 +37,7 @@ def check_address(email: str) -> None:
 def plain_name(name: str) -> str:
     """A name without what turns the writing around or shows nothing, in one line. Joiners within it stay: Persian names
     and emoji are written with them."""
-    return " ".join(without_hidden(name).split()).strip("\u200c\u200d ")
+    return one_line(without_hidden(name)).strip("\u200c\u200d ")
 
 
 def _shows_nothing(sign: str) -> bool:

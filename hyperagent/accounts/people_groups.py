@@ -14,6 +14,7 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.personal import parts
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import JSON, Target, actor_of, record
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from hyperagent.lib.text import clean_text
 
@@ -128,7 +129,7 @@ def _set_member(by: User, group: Group, user_id: uuid.UUID, *, is_member: bool) 
 
 
 def _free(name: str, group: Group | None) -> str:
-    name = " ".join(clean_text(name).split())
+    name = one_line(clean_text(name))
     if not 1 <= len(name) <= NAME_CHARS:
         raise Refused.at("name", _("A name of 1 to {count} characters is needed.").format(count=NAME_CHARS))
     others = Group.objects.filter(name__iexact=name)

@@ -16,6 +16,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 
 from hyperagent.lib import labels, languages
+from hyperagent.lib.clipping import one_line
 
 EMPTY = "—"
 # What is longer is folded away, and nothing longer than this is sent at all.
@@ -121,7 +122,7 @@ def _shown(text: str, kind: str) -> SafeString:
     written = format_html('<pre class="text {}">{}</pre>{}', kind, kept, more)
     if len(text) <= FOLDED_FROM_CHARS and text.count("\n") < FOLDED_FROM_LINES:
         return written
-    first = " ".join(text[: 2 * _PREVIEW_CHARS].split())[:_PREVIEW_CHARS]
+    first = one_line(text[: 2 * _PREVIEW_CHARS])[:_PREVIEW_CHARS]
     size = _("{count} characters").format(count=languages.grouped(len(text)))
     return format_html(
         '<details class="fold"><summary><span class="fold-first">{}…</span> <span class="quiet">{}</span></summary>'

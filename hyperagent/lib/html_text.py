@@ -4,6 +4,8 @@ import re
 from html import unescape
 from typing import Final
 
+from hyperagent.lib.clipping import one_line
+
 _TAG: Final = re.compile(r"</?([a-zA-Z][a-zA-Z0-9]{0,20})[^<>]*>")
 # What stands in these is no text for people.
 _UNSEEN: Final = frozenset({"script", "style", "head", "title", "template", "noscript"})
@@ -39,7 +41,7 @@ def text_of(html: str) -> str:
             pieces.append("\n")
         elif name in _CELLS:
             pieces.append(" ")
-    lines = (" ".join(line.split()) for line in unescape("".join(pieces)).split("\n"))
+    lines = (one_line(line) for line in unescape("".join(pieces)).split("\n"))
     return _BLANK_LINES.sub("\n\n", "\n".join(lines)).strip()
 
 

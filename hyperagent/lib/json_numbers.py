@@ -6,6 +6,8 @@ import json
 import math
 from typing import Any, Final, NoReturn
 
+from hyperagent.lib.clipping import beginning
+
 _SHOWN_CHARS: Final = 40
 _SURELY_SMALL_CHARS: Final = 300
 
@@ -15,7 +17,7 @@ class NotANumber(ValueError):
 
     def __init__(self, written: str) -> None:
         super().__init__(written)
-        self.shown = written if len(written) <= _SHOWN_CHARS else f"{written[:_SHOWN_CHARS]}…"
+        self.shown = beginning(written, _SHOWN_CHARS)
 
 
 def read_json(text: str) -> Any:

@@ -19,6 +19,7 @@ from django.db import models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.smtp_backend import said_by
 from hyperagent.lib.text import clean_text
 
@@ -126,7 +127,7 @@ class OutgoingMails(ABC, Generic[Row]):
             self.handed_over(mail)
 
     def _failed(self, mail: Row, error: Exception) -> None:
-        said = " ".join(clean_text(said_by(error)).split())[:ERROR_CHARS]
+        said = one_line(clean_text(said_by(error)))[:ERROR_CHARS]
         if mail.attempts > len(PAUSES_S):
             self._give_up(mail, said)
         else:

@@ -8,6 +8,8 @@ from typing import Any
 
 import orjson
 
+from hyperagent.lib.clipping import one_line
+
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 # As in static/js/plain_text.js: marks of direction, signs without width, fillers that look like nothing, tags, and
 # control characters but tab and line ends.
@@ -81,7 +83,7 @@ def without_hidden(text: str) -> str:
 def title_from(text: str, *, limit: int = 60) -> str:
     """A one-line title: the first line that says something, cut at a word, with an ellipsis where it was cut."""
     line = next((line.strip() for line in text.splitlines() if line.strip()), "")
-    line = " ".join(line.split())
+    line = one_line(line)
     if len(line) <= limit:
         return line
     head = line[:limit].rsplit(" ", 1)[0] if " " in line[:limit] else line[:limit]

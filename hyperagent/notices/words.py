@@ -4,6 +4,7 @@ import re
 import unicodedata
 from typing import Any
 
+from hyperagent.lib import clipping
 from hyperagent.lib.text import clean_text
 
 TITLE_CHARS = 120
@@ -16,18 +17,9 @@ def one_line(text: str, limit: int = TITLE_CHARS) -> str:
     """Without line ends, control characters and signs of direction; cut with an ellipsis."""
     visible = _TURNING.sub("", clean_text(text))
     spaced = "".join(" " if unicodedata.category(letter) in ("Cc", "Zl", "Zp") else letter for letter in visible)
-    line = " ".join(spaced.split())
-    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+    return clipping.tidy_beginning(clipping.one_line(spaced), limit)
 
 
 def short_values(value: Any) -> Any:
     """The same JSON value with its strings cut: a payload names things and does not carry them."""
-    match value:
-        case str():
-            return value if len(value) <= VALUE_CHARS else value[: VALUE_CHARS - 1] + "…"
-        case dict():
-            return {key: short_values(item) for key, item in value.items()}
-        case list():
-            return [short_values(item) for item in value]
-        case _:
-            return value
+    return clipping.in_strings(value, lambda text: clipping.beginning(text, VALUE_CHARS))

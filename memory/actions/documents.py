@@ -19,6 +19,7 @@ from hyperagent.accounts.models import User
 from hyperagent.accounts.quotas import Work
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.recording import Target, actor_of, record
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.outage import or_undo
 from hyperagent.lib.refusals import Conflict, NotAllowed, NotThere, Refused
 from hyperagent.lib.text import clean_text
@@ -225,7 +226,7 @@ def found_elsewhere(document_id: uuid.UUID, *, filename: str, source_url: str) -
 
 def describe(document_id: uuid.UUID, text: str) -> None:
     """What a model says of it, in place of its first sentences. Nothing for no text, or for a document that is gone."""
-    said = " ".join(clean_text(text).split())[:DESCRIPTION_CHARS]
+    said = one_line(clean_text(text))[:DESCRIPTION_CHARS]
     if said and Document.objects.filter(pk=document_id).update(description=said, updated_at=Now()):
         tell(document_id)
 

@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 from rest_framework import serializers
 
 from hyperagent.lib.api import KnownNames, Several
+from hyperagent.lib.clipping import one_line
 from memory.kinds import MemoryKind, MemoryStatus, ProfileField
 from memory.remembering.profile import PROJECTS
 from memory.remembering.storing_rules import VALUE_CHARS
@@ -78,7 +79,7 @@ class _ValueField(serializers.CharField):
         super().__init__(required=False, allow_null=True, allow_blank=True, max_length=VALUE_CHARS, **options)
 
     def to_internal_value(self, data: Any) -> str:
-        return " ".join(super().to_internal_value(data).split())
+        return one_line(super().to_internal_value(data))
 
 
 class CriticalChangeSerializer(KnownNames):

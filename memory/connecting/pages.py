@@ -10,6 +10,7 @@ from urllib.parse import unquote
 
 from django.conf import settings
 
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.html_text import text_of
 from hyperagent.lib.outside.addresses import Address, BadAddress, canonical
 from hyperagent.lib.outside.fetching import Fetched, NotFetched, fetch
@@ -161,5 +162,5 @@ def digest_of(body: bytes, content_type: str) -> str:
     if _ENDINGS.get(content_type) != ".html":
         return hashlib.sha256(body).hexdigest()
     # Bytes that are no UTF-8 stay what they are: in another encoding all letters but those of English are such.
-    said = " ".join(text_of(body[:READ_BYTES].decode("utf-8", errors="surrogateescape")).split())
+    said = one_line(text_of(body[:READ_BYTES].decode("utf-8", errors="surrogateescape")))
     return hashlib.sha256(said.encode("utf-8", errors="surrogatepass") + body[READ_BYTES:]).hexdigest()

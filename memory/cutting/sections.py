@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from hyperagent.lib.clipping import one_line, whole_words
 from memory.values import Page
 
 BETWEEN: Final = " › "
@@ -48,8 +49,4 @@ def _joined(names: tuple[str, ...]) -> str:
 
 
 def _shortened(name: str) -> str:
-    name = " ".join(name.split())
-    if len(name) <= _NAME_CHARS:
-        return name
-    head = name[: _NAME_CHARS - 1]
-    return head.rpartition(" ")[0].rstrip(" ,;:.-") + "…" if " " in head else head + "…"
+    return whole_words(one_line(name), _NAME_CHARS)

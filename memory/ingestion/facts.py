@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final
 
+from hyperagent.lib.clipping import one_line, whole_words
 from memory.kinds import BlockKind
 from memory.values import Page
 
@@ -41,7 +42,7 @@ def description_of(pages: Sequence[Page], *, title: str) -> str:
     headings = _headings(pages, besides=title)
     if headings:
         parts.append(f"Sections: {', '.join(headings)}.")
-    return _cut(" ".join(parts), DESCRIPTION_CHARS)
+    return whole_words(" ".join(parts), DESCRIPTION_CHARS)
 
 
 def _first_sentences(pages: Sequence[Page]) -> list[str]:
@@ -50,17 +51,17 @@ def _first_sentences(pages: Sequence[Page]) -> list[str]:
         for sentence in _END.split(text):
             line = _plain(sentence)
             if len(line) >= _SHORTEST and any(sign.isalpha() for sign in line) and line not in found:
-                found.append(_cut(line, DESCRIPTION_CHARS // 2))
+                found.append(whole_words(line, DESCRIPTION_CHARS // 2))
             if len(found) == _SENTENCES:
                 return found
     return found
 
 
 def _headings(pages: Sequence[Page], *, besides: str) -> list[str]:
-    known = {" ".join(besides.lower().split())}
+    known = {one_line(besides.lower())}
     found = []
     for text in (*(page.title for page in pages), *_blocks(pages, BlockKind.HEADING)):
-        heading = _cut(_plain(text.lstrip("#")).rstrip(".:"), 60)
+        heading = whole_words(_plain(text.lstrip("#")).rstrip(".:"), 60)
         if heading and heading.lower() not in known:
             known.add(heading.lower())
             found.append(heading)
@@ -78,10 +79,4 @@ def _lines(pages: Sequence[Page]) -> Iterable[str]:
 
 
 def _plain(text: str) -> str:
-    return " ".join(_FORM.sub(" ", text).split())
-
-
-def _cut(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    return text[: limit - 1].rsplit(" ", 1)[0].rstrip(" ,;:.-") + "…"
+    return one_line(_FORM.sub(" ", text))

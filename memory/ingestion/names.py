@@ -4,6 +4,7 @@ import re
 import unicodedata
 from typing import Final
 
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.text import clean_text
 
 LIMIT: Final = 255
@@ -31,4 +32,4 @@ def clean_filename(name: str) -> str:
 def clean_line(text: str) -> str:
     """One line that can be stored and shown, at most 255 characters are for the caller to cut."""
     kept = (" " if unicodedata.category(sign) in ("Cc", "Zl", "Zp") else sign for sign in clean_text(text))
-    return " ".join(unicodedata.normalize("NFC", "".join(kept)).split())
+    return one_line(unicodedata.normalize("NFC", "".join(kept)))

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from hyperagent.lib import clipping
 from hyperagent.lib.text import clean_text
 
 _SPACES: Final = "\t\v\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f\u3000"
@@ -25,4 +26,4 @@ def cleaned(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    return " ".join(cleaned(text).split())
+    return clipping.one_line(cleaned(text))

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from hyperagent.accounts.models import User
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.refusals import Conflict, NotThere, Refused
 from hyperagent.lib.text import clean_text
 from memory.embedding.wake import wake
@@ -165,7 +166,7 @@ def _own(user: User, memory_id: UUID) -> Memory:
 
 
 def _checked(text: str, row: Memory) -> str:
-    said = " ".join(clean_text(text).split())
+    said = one_line(clean_text(text))
     limit = VALUE_CHARS if row.field else TEXT_CHARS
     if not 1 <= len(said) <= limit:
         message = _("A memory has 1 to {limit} characters; this one has {count}. To remove it, forget it.").format(

@@ -12,6 +12,7 @@ from django.utils import timezone
 from pgvector.django import CosineDistance
 
 from hyperagent.accounts.models import User
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.text import clean_text
 from memory.embedding.asking import QueryVector, texts_vectors
 from memory.embedding.wake import wake
@@ -56,11 +57,11 @@ def store(
 
 
 def _cleaned(finding: Finding) -> Finding | None:
-    text = " ".join(clean_text(finding.text).split())
+    text = one_line(clean_text(finding.text))
     limit = VALUE_CHARS if finding.field else TEXT_CHARS
     if not text or len(text) > limit:
         return None
-    evidence = " ".join(clean_text(finding.evidence).split())[:EXCERPT_CHARS]
+    evidence = one_line(clean_text(finding.evidence))[:EXCERPT_CHARS]
     return Finding(finding.kind, text, finding.field, evidence, finding.replaces)
 
 

@@ -14,8 +14,8 @@ from hyperagent.lib.refusals import Refused
         ("-1e400", "-1e400"),
         ("NaN", "NaN"),
         ("-Infinity", "-Infinity"),
-        ("9" * 400, "9" * 40 + "…"),
-        ("1." + "0" * 400 + "e999", "1." + "0" * 38 + "…"),
+        ("9" * 400, "9" * 39 + "…"),
+        ("1." + "0" * 400 + "e999", "1." + "0" * 37 + "…"),
     ],
     ids=["large", "small", "nan", "infinity", "whole", "long"],
 )

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from agents.engine.events import Source
 from agents.pipeline.blackboard import (
     FIELDS,
-    MARK,
     PRIORITIES,
     TOTAL_CHARS,
     Board,
@@ -18,7 +17,6 @@ from agents.pipeline.blackboard import (
     allot,
     merge,
     render,
-    truncate,
     within_budget,
 )
 
@@ -59,79 +57,6 @@ def test_the_fields_are_the_documents() -> None:
 )
 def test_the_priorities_are_the_documents(priority: int, names: set[str]) -> None:
     assert {name for name, given in PRIORITIES.items() if given == priority} == names
-
-
-class TestTruncate:
-    def test_what_fits_is_left_alone(self) -> None:
-        assert truncate("short", 5) == "short"
-
-    @pytest.mark.spec("S61")
-    def test_it_ends_after_a_paragraph_that_keeps_more_than_60_percent(self) -> None:
-        text = "a" * 61 + "\n\n" + "b. " * 30
-
-        assert truncate(text, 100) == "a" * 61
-
-    @pytest.mark.spec("S61")
-    def test_it_ends_after_a_sentence_where_the_paragraph_would_keep_too_little(self) -> None:
-        text = "a" * 60 + "\n\n" + "b" * 20 + '." ' + "c" * 50
-
-        assert truncate(text, 100) == "a" * 60 + "\n\n" + "b" * 20 + '."'
-
-    @pytest.mark.spec("S61")
-    def test_it_ends_after_a_word_where_the_sentence_would_keep_too_little(self) -> None:
-        text = "a" * 48 + ". " + "b" * 30 + " " + "c" * 50
-
-        assert truncate(text, 100) == "a" * 48 + ". " + "b" * 30
-
-    @pytest.mark.spec("S61")
-    def test_it_ends_anywhere_and_says_so_where_a_word_would_keep_too_little(self) -> None:
-        text = "a" * 39 + " " + "b" * 200
-
-        cut = truncate(text, 100)
-
-        assert cut == text[: 100 - len(MARK)] + "[...truncated]"
-        assert len(cut) == 100
-
-    @pytest.mark.spec("S61")
-    @pytest.mark.parametrize(("paragraph", "kept"), [(60, 72), (61, 61)])
-    def test_exactly_60_percent_are_not_enough_for_a_paragraph(self, paragraph: int, kept: int) -> None:
-        text = "a" * paragraph + "\n\n" + "b" * 9 + ". " + "c" * 100
-
-        assert len(truncate(text, 100)) == kept
-
-    @pytest.mark.spec("S61")
-    @pytest.mark.parametrize(("sentence", "kept"), [(50, 70), (51, 51)])
-    def test_exactly_50_percent_are_not_enough_for_a_sentence(self, sentence: int, kept: int) -> None:
-        text = "a" * (sentence - 1) + ". " + "b" * (69 - sentence) + " " + "c" * 100
-
-        assert len(truncate(text, 100)) == kept
-
-    @pytest.mark.spec("S61")
-    @pytest.mark.parametrize(("word", "kept"), [(40, 100), (41, 41)])
-    def test_exactly_40_percent_are_not_enough_for_a_word(self, word: int, kept: int) -> None:
-        assert len(truncate("a" * word + " " + "b" * 200, 100)) == kept
-
-    def test_a_point_within_a_number_ends_no_sentence(self) -> None:
-        text = "a" * 45 + " 3" + ".14159" * 30
-
-        assert truncate(text, 100) == "a" * 45
-
-    def test_a_language_without_spaces_has_sentences_too(self) -> None:
-        text = "字" * 55 + "。" + "字" * 100
-
-        assert truncate(text, 100) == "字" * 55 + "。"
-
-    @pytest.mark.parametrize("limit", [0, 1, len(MARK) - 1])
-    def test_there_may_be_no_room_for_the_mark(self, limit: int) -> None:
-        assert truncate("x" * 100, limit) == "x" * limit
-
-    @given(st.text(st.sampled_from("ab .!?\n字。"), max_size=300), st.integers(0, 320))
-    def test_it_is_never_longer_than_the_limit_and_always_a_beginning(self, text: str, limit: int) -> None:
-        cut = truncate(text, limit)
-
-        assert len(cut) <= limit
-        assert text.startswith(cut.removesuffix(MARK))
-        assert cut == text or len(cut) > 0.4 * limit or limit == 0
 
 
 class TestAllot:

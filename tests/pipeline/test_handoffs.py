@@ -5,7 +5,6 @@ import itertools
 import pytest
 
 from agents.exchange import HandoffInfo
-from agents.pipeline.blackboard import MARK
 from agents.pipeline.handoffs import (
     ARTIFACT_PATTERNS,
     MATRIX,
@@ -15,6 +14,7 @@ from agents.pipeline.handoffs import (
     select_artifacts,
     targets_of,
 )
+from hyperagent.lib.clipping import TRUNCATED
 
 MB = 1024 * 1024
 
@@ -130,7 +130,7 @@ def test_a_context_without_end_is_cut() -> None:
     chain = (HandoffInfo(source_agent="chat", target_agent="web", task_description="t", context="x" * 9_000),)
 
     assert len(handoff_context(chain)) < 2_200
-    assert handoff_context(chain).endswith(MARK)
+    assert handoff_context(chain).endswith(TRUNCATED)
 
 
 @pytest.mark.spec("S49")

@@ -7,7 +7,7 @@ from typing import Final
 import pytest
 
 import agents
-from agents.briefing import briefing, clipped, house_rules, quoted, short_briefing
+from agents.briefing import briefing, house_rules, quoted, short_briefing
 from agents.engine.events import Source
 from agents.exchange import AgentInput, Attachment, AttachmentKind, DependencyOutput, HandoffInfo, Options
 from agents.passages import Passage, sources_of, told
@@ -164,12 +164,6 @@ def test_what_is_remembered_of_the_person_is_told_and_nothing_of_nobody() -> Non
 
     assert all(part in told for part in ("## About the person\n", "Vinu", "RAGA, Beta", "casual"))
     assert "About the person" not in briefing(TASK)
-
-
-def test_text_is_clipped_to_its_limit_at_either_end() -> None:
-    assert clipped("abcdef", 4) == "abc…"
-    assert clipped("abcdef", 4, keep_end=True) == "…def"
-    assert clipped("abc", 3) == "abc"
 
 
 def test_passages_of_one_source_have_one_number() -> None:

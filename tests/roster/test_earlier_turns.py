@@ -6,10 +6,11 @@ import pytest
 
 from agents import registry
 from agents.briefing import briefing
-from agents.earlier_turns import CUT, ONE_CHARS, SUMMARY_CHARS, SUMMARY_OF, TURN_CHARS, TURNS, earlier_turns
+from agents.earlier_turns import ONE_CHARS, SUMMARY_CHARS, SUMMARY_OF, TURN_CHARS, TURNS, earlier_turns
 from agents.exchange import AgentInput
 from agents.roles.asking import conversation_of
 from conversations.history import BranchMessage, told
+from hyperagent.lib.clipping import MIDDLE
 from tests.roster.driving import Cases, prompt, says, task_for
 from tests.scripted.server import ScriptedServer
 from tests.tools.doubles import FakeMailbox, fake_providers
@@ -39,7 +40,7 @@ def test_the_newest_have_the_room_and_of_older_ones_their_beginning_and_end_are_
     told = earlier_turns(turns(*[long] * 8))
 
     assert chars(told) == [TURN_CHARS] * (TURNS - 2) + [2_000, ONE_CHARS]
-    assert all(turn["content"][0] == "a" and CUT in turn["content"] and turn["content"][-1] == "z" for turn in told)
+    assert all(turn["content"][0] == "a" and MIDDLE in turn["content"] and turn["content"][-1] == "z" for turn in told)
 
 
 @pytest.mark.spec("S159")

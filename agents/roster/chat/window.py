@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from agents.earlier_turns import shortened
+from hyperagent.lib.clipping import both_ends
 from hyperagent.lib.llm.types import Message, Role
 
 LEAST_CHARS: Final = 200
@@ -29,4 +29,4 @@ def recent_turns(history: Sequence[Mapping[str, str]], *, budget_chars: int) -> 
 
 
 def _message(turn: Mapping[str, str], limit: int) -> Message:
-    return Message(role=Role(turn["role"]), content=shortened(turn["content"], limit))
+    return Message(role=Role(turn["role"]), content=both_ends(turn["content"], limit))

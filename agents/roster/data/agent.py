@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from agents.attached import given_files, told_renamed
-from agents.briefing import briefing, clipped, house_rules, quoted, short_briefing
+from agents.briefing import briefing, house_rules, quoted, short_briefing
 from agents.charts import CHART_FORM, MARK, Chart, picture_of, taken_out
 from agents.engine.events import Visualization
 from agents.exchange import AgentInput, Work
@@ -38,6 +38,7 @@ from agents.small import SMALL_CHARS, ask_small
 from agents.spec import AgentSpec
 from agents.stages import stage
 from agents.summing_up import summed_up
+from hyperagent.lib.clipping import beginning
 from hyperagent.lib.llm.types import Message, Role
 
 SPEC = AgentSpec(
@@ -211,7 +212,7 @@ def _work(
 
 async def _briefly(context: AgentContext, task: AgentInput, materials: tuple[Material, ...]) -> Work:
     """For the small model: the figures are ours, and it only puts them into words."""
-    figures = clipped("\n".join(told((material,)) for material in materials if material.table), SMALL_CHARS)
+    figures = beginning("\n".join(told((material,)) for material in materials if material.table), SMALL_CHARS)
     user = f"{figures}\n\n{short_briefing(task, limit=400)}" if figures else short_briefing(task)
     system = read_prompt(HERE / "prompt_small.md")
     reply = await ask_small(context, task, SPEC, system=system, user=user, stage="summarize")

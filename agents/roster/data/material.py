@@ -7,11 +7,12 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from agents.attached import Given
-from agents.briefing import clipped, quoted
+from agents.briefing import quoted
 from agents.earlier_turns import TURNS
 from agents.exchange import AgentInput, DependencyOutput
 from agents.programming import GIVEN
 from agents.roster.data.table import Table, described, form_of, table_in
+from hyperagent.lib.clipping import beginning
 
 SAMPLE_CHARS: Final = 600
 TASK: Final = "text of the task"
@@ -72,7 +73,7 @@ def _told(material: Material) -> str:
     lines = [f"`{material.name}`: {f'its beginning has {size}' if material.is_there else size}"]
     if columns:
         lines.append(quoted(f"the columns of {material.name}", columns))
-    return "\n".join([*lines, quoted(f"the beginning of {material.name}", clipped(material.text, SAMPLE_CHARS))])
+    return "\n".join([*lines, quoted(f"the beginning of {material.name}", beginning(material.text, SAMPLE_CHARS))])
 
 
 def _of_file(file: Given) -> Material:

@@ -23,6 +23,7 @@ from agents.stages import stage
 from agents.summing_up import summed_up
 from agents.tools.tool import ToolError
 from agents.tools.values import MailMessage, OutgoingMail
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.llm.types import Message, Role, Tier
 
 SPEC = AgentSpec(
@@ -158,7 +159,7 @@ async def _write(context: AgentContext, task: AgentInput, plan: MailPlan) -> Don
     subject = plan.subject or before.subject or letter.subject
     arguments: dict[str, Any] = {
         "to": [address for address in known if address not in (*plan.cc, *plan.bcc)],
-        "subject": " ".join(subject.split()) or "-",
+        "subject": one_line(subject) or "-",
         "body": f"{letter.text}\n\n{before.below}" if before.below else letter.text,
         **plan.where,
         **_along([*plan.attachments, *before.files]),

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, Field
 
 from agents.exchange import AgentInput
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.text import title_from
 
 Action = Literal[
@@ -97,7 +98,7 @@ class MailPlan(BaseModel):
     @property
     def nameless(self) -> list[str]:
         """Who is to get it and cannot, for nobody said an address."""
-        names = [" ".join(name.split()) for name in self.unknown]
+        names = [one_line(name) for name in self.unknown]
         return [name for name in dict.fromkeys(names) if name and name not in self.addresses]
 
     @property
@@ -189,7 +190,7 @@ def _query(task: str, about: re.Match[str] | None) -> str:
     sender = _FROM.search(task) or _WHOSE.search(task)
     words = [f"from:{sender['who'].rstrip('.')}"] if sender else []
     if about:
-        words.append(f"subject:({' '.join(about['what'].split())[:80]})")
+        words.append(f"subject:({one_line(about['what'])[:80]})")
     if _UNREAD.search(task):
         words.append("is:unread")
     if _TODAY.search(task):

@@ -28,6 +28,7 @@ from agents.spec import AgentSpec
 from agents.stages import stage
 from agents.tools.catalogue.document_tools import source_of
 from agents.tools.values import Chunk, DocumentList, FoundChunks
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.llm.types import Message, ModelReply, Role, Tier
 
 SPEC = AgentSpec(
@@ -122,7 +123,7 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
 
 async def _query(context: AgentContext, task: AgentInput, pictures: str) -> Query:
     if not task.capable:
-        return Query(query=" ".join(task.task.split())[:300] or "-", whole=asks_for_whole(task.task))
+        return Query(query=one_line(task.task)[:300] or "-", whole=asks_for_whole(task.task))
     system = fill(read_prompt(HERE / "query.md"), rules=house_rules())
     user = briefing(task) + pictures
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
@@ -238,7 +239,7 @@ async def _best(context: AgentContext, task: AgentInput, found: Found) -> tuple[
 def candidate_of(chunk: Chunk) -> Candidate:
     at = chunk.metadata
     label = [at.filename, f"page {at.page}" if at.page else "", at.section_title or "", at.date or ""]
-    return Candidate(", ".join(" ".join(part.split()) for part in label if part), chunk.text)
+    return Candidate(", ".join(one_line(part) for part in label if part), chunk.text)
 
 
 async def _answer(context: AgentContext, task: AgentInput, found: Found, pictures: str) -> ModelReply:

@@ -10,6 +10,7 @@ from agents.passages import Passage, numbers_of, sources_of
 from agents.pipeline.citations import cited
 from agents.pipeline.grounding import judged, nearest_said, said_by
 from agents.pipeline.languages import language_of
+from hyperagent.lib.clipping import one_line
 
 NEAR: Final = 3
 QUOTE_CHARS: Final = 240
@@ -109,7 +110,7 @@ def _head(source: Source) -> str:
 
 def _name(source: Source) -> str:
     parts = (source.source, source.section or "")
-    return ", ".join(" ".join(part.split()).translate(_MARKUP) for part in parts if part)
+    return ", ".join(one_line(part).translate(_MARKUP) for part in parts if part)
 
 
 # What people ask for, and not what they ask about.

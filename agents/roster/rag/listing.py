@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from agents.tools.values import DocumentList, ListedDocument
+from hyperagent.lib.clipping import one_line
 
 _PAPERS = r"(?:documents?|files?|pdfs?|uploads|dokumente?|dateien|unterlagen)"
 _ASKS: Final = re.compile(
@@ -65,4 +66,4 @@ def _line(document: ListedDocument, *, german: bool) -> str:
 
 def _plain(text: str, limit: int) -> str:
     """Others chose the words: nothing in them is Markdown."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split())[:limit])
+    return _SPECIAL.sub(r"\\\1", one_line(text)[:limit])

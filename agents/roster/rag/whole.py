@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from agents.briefing import clipped
 from agents.exchange import AttachmentKind, Options
 from agents.runtime.context import AgentContext
 from agents.tools.values import Chunk, ChunkMetadata, DocumentList, DocumentText
+from hyperagent.lib.clipping import beginning
 
 MOST_CHARS: Final = 100_000
 MOST_PAGES: Final = 100
@@ -93,7 +93,7 @@ async def _read(context: AgentContext, document_id: str, *, room: int) -> Whole:
         part = DocumentText.model_validate(reply.data)
         total, is_cut = part.total_pages, is_cut or not part.page_ends
         for number, text in part.pages()[: MOST_PAGES - read]:
-            pages.append(_page(part, number, clipped(text, room)))
+            pages.append(_page(part, number, beginning(text, room)))
             read, room, is_cut = number, room - len(text), is_cut or len(text) > room
             if room <= 0:
                 break

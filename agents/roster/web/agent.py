@@ -23,6 +23,7 @@ from agents.stages import stage
 from agents.tools.catalogue.web_tools import source_of
 from agents.tools.taint import addresses_in, own_words, same_address
 from agents.tools.values import FetchedPage, SearchPage, SearchResult
+from hyperagent.lib.clipping import one_line
 from hyperagent.lib.llm.types import Message, ModelReply, Role, Tier
 
 SPEC = AgentSpec(
@@ -92,7 +93,7 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
         with stage(context, "search", "Choosing what to search for"):
             strategy = await _strategy(context, task)
     else:
-        strategy = Strategy(query=" ".join(task.task.split())[:200] or "-")
+        strategy = Strategy(query=one_line(task.task)[:200] or "-")
     with stage(context, "search", f"Searching the web for: {strategy.query}"):
         found = await _found(context, task, strategy)
     if task.capable and found.is_empty:

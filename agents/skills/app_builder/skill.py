@@ -8,12 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.apps import packages as node
 from agents.apps.starters import PORT, STARTERS, Starter
-from agents.pipeline.blackboard import truncate
 from agents.prompts import fill, read_prompt
 from agents.skills.base import SkillContext, SkillError, SkillResult, ToolSkill
 from agents.tools.catalogue.app_tools import OFFERED, Package, Template
 from agents.tools.untrusted import marked_untrusted
 from agents.tools.values import AppStarted
+from hyperagent.lib.clipping import at_a_boundary
 from hyperagent.lib.llm.types import Tier
 
 HERE: Final = Path(__file__).parent
@@ -143,7 +143,7 @@ def _shown(starter: Starter) -> str:
     for path, content in starter.files().items():
         text = content.decode("utf-8", "replace")
         parts.append(f"{path}:\n{text}" if len(text) <= STARTER_CHARS else f"{path}: {len(text):,} characters")
-    return truncate("\n\n".join(parts), 4 * STARTER_CHARS)
+    return at_a_boundary("\n\n".join(parts), 4 * STARTER_CHARS)
 
 
 async def _done(context: SkillContext, tool: str, **arguments: Any) -> None:

@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from agents.charts import CHART_FORM, MARK, Chart, picture_of, taken_out
 from agents.code_blocks import code_in
 from agents.engine.events import Visualization
-from agents.pipeline.blackboard import truncate
 from agents.programming import LIBRARIES
 from agents.prompts import fill, read_prompt
 from agents.skills.base import SkillContext, SkillError, SkillResult, ToolSkill
 from agents.tools.untrusted import marked_untrusted
+from hyperagent.lib.clipping import at_a_boundary
 from hyperagent.lib.llm.types import Tier
 
 HERE: Final = Path(__file__).parent
@@ -134,7 +134,7 @@ class DataAnalysis(ToolSkill[Params]):
             path: str(reply.data["text"]) for path, reply in zip(texts, replies, strict=True) if not reply.is_error
         }
         lines = [
-            f"{path}, which begins:\n{marked_untrusted(truncate(known[path], SAMPLE_CHARS), source=path)}"
+            f"{path}, which begins:\n{marked_untrusted(at_a_boundary(known[path], SAMPLE_CHARS), source=path)}"
             if path in known
             else f"{path}: the program has to find out what is in it"
             for path in files
@@ -165,10 +165,11 @@ class DataAnalysis(ToolSkill[Params]):
         # Titles and names are the program's, which may have taken them from the data.
         made = [*(f"- chart: {chart.title}" for chart in found.charts), *(f"- file: {path}" for path in found.files)]
         listed = "\n".join(made) or "nothing"
+        printed = at_a_boundary(found.stdout, OUTPUT_CHARS)
         parts = [
             f"Question: {question}",
             f"Not in the data: {', '.join(plan.missing)}" if plan.missing else "",
-            f"The program printed:\n{marked_untrusted(truncate(found.stdout, OUTPUT_CHARS), source='execute_code')}",
+            f"The program printed:\n{marked_untrusted(printed, source='execute_code')}",
             f"It made:\n{marked_untrusted(listed, source='execute_code')}",
         ]
         user = "\n\n".join(part for part in parts if part)
@@ -177,7 +178,7 @@ class DataAnalysis(ToolSkill[Params]):
 
 
 def _failure(code: str, run: dict[str, Any]) -> str:
-    said = truncate(str(run.get("stderr") or run.get("stdout") or ""), OUTPUT_CHARS)
+    said = at_a_boundary(str(run.get("stderr") or run.get("stdout") or ""), OUTPUT_CHARS)
     ended = "was stopped before it ended" if run.get("exit_code") is None else f"ended with code {run['exit_code']}"
     marked = marked_untrusted(said, source="execute_code")
     return f"\n\nThe program before {ended}:\n```python\n{code}\n```\nIt said:\n{marked}"

@@ -5,12 +5,12 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.pipeline.blackboard import truncate
 from agents.prompts import read_prompt
 from agents.skills.base import SkillContext, SkillError, SkillResult, ToolSkill
 from agents.slides.deck import Deck, ThemeName
 from agents.tools.untrusted import marked_untrusted
 from agents.tools.values import MadeSlides
+from hyperagent.lib.clipping import at_a_boundary
 from hyperagent.lib.llm.types import Tier
 
 PROMPT: Final = Path(__file__).parent / "prompt.md"
@@ -82,7 +82,7 @@ class SlideGeneration(ToolSkill[Params]):
 def _asked(params: Params, context: SkillContext) -> str:
     """The wish, and what is known: what was given, and what the agents before found."""
     found = [output.result for _, output in sorted(context.task.dependency_outputs.items()) if output.result]
-    material = truncate("\n\n".join([params.material, *found]).strip(), MATERIAL_CHARS)
+    material = at_a_boundary("\n\n".join([params.material, *found]).strip(), MATERIAL_CHARS)
     parts = [f"Wish: {params.prompt}", f"About {params.slides} slides."]
     if material:
         parts.append(f"Material:\n{marked_untrusted(material, source='material')}")

@@ -7,12 +7,12 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.engine.events import Source
-from agents.pipeline.blackboard import truncate
 from agents.pipeline.citations import check, number
 from agents.prompts import read_prompt
 from agents.skills.base import SkillContext, SkillError, SkillResult, ToolSkill
 from agents.tools.untrusted import marked_untrusted
 from agents.tools.values import FetchedPage
+from hyperagent.lib.clipping import at_a_boundary
 
 PROMPT = Path(__file__).parent / "prompt.md"
 PAGE_CHARS: Final = 8_000
@@ -79,7 +79,7 @@ def _asked(query: str, sources: Sequence[Source], pages: Mapping[int, str]) -> s
         f"[{place}] {source.source} ({source.url}): {source.excerpt or ''}" for place, source in enumerate(sources, 1)
     )
     read = [
-        f"The page of source [{place}]:\n{marked_untrusted(truncate(page, PAGE_CHARS), source='fetch_url')}"
+        f"The page of source [{place}]:\n{marked_untrusted(at_a_boundary(page, PAGE_CHARS), source='fetch_url')}"
         for place, page in pages.items()
     ]
     return "\n\n".join([f"Question: {query}", f"Sources:\n{marked_untrusted(listed, source='web_search')}", *read])

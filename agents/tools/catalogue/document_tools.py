@@ -8,6 +8,7 @@ from pydantic import Field
 from agents.engine.events import Source
 from agents.tools.tool import ANY_AGENT, Call, Reply, ToolError, tool
 from agents.tools.values import Chunk, DocumentFilters, DocumentList, DocumentText, FoundChunks, ListedDocument
+from hyperagent.lib.clipping import one_line
 
 EXCERPT_CHARS = 300
 PAGES_AT_ONCE = 20
@@ -151,7 +152,7 @@ def _line(document: ListedDocument) -> str:
         document.state,
         f"document {document.doc_id}",
     ]
-    about = f": {' '.join(document.description.split())}" if document.description else ""
+    about = f": {one_line(document.description)}" if document.description else ""
     return f"- {', '.join(part for part in named if part)}{about}"
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from hyperagent.lib.clipping import beginning
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.environment import without_password
 
@@ -21,6 +22,7 @@ _SERVERS = ("DATABASE_URL", "DATABASE_DIRECT_URL", "REDIS_URL", "STORAGE_URL")
 SECRET_URLS = (*_SERVERS, "EMAIL_URL", "IMAP_URL", "SMTP_URL", "SENTRY_DSN")
 # Several secrets with commas between.
 SECRET_LISTS = ("SECRET_KEY_FALLBACKS",)
+_SHOWN_CHARS = 80
 
 
 def is_secret(name: str) -> bool:
@@ -32,7 +34,7 @@ def shown(name: str, value: str) -> str:
     if is_secret(name):
         return "(hidden)"
     safe = without_password(value)
-    return repr(safe if len(safe) <= 80 else safe[:77] + "…")
+    return repr(beginning(safe, _SHOWN_CHARS))
 
 
 def secrets_in(env: Mapping[str, str]) -> tuple[str, ...]:

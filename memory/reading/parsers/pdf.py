@@ -9,6 +9,7 @@ from typing import Final
 import pypdfium2
 from pypdfium2 import raw
 
+from hyperagent.lib.clipping import one_line
 from memory.reading import caps, reasons
 from memory.reading.cleaning import cleaned
 from memory.reading.paging import PageMaker
@@ -124,7 +125,7 @@ def _typed(document: pypdfium2.PdfDocument, page: pypdfium2.PdfPage, width: floa
         note, box = raw.FPDFPage_GetAnnot(page, index), raw.FS_RECTF()
         if not note:
             continue
-        text = " ".join(_value(form, note).split())
+        text = one_line(_value(form, note))
         if text and raw.FPDFAnnot_GetRect(note, box):
             yield Line(
                 text=text, left=box.left, right=box.right, bottom=box.bottom, size=abs(box.top - box.bottom),

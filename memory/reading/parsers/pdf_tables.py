@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from hyperagent.lib.clipping import one_line
+
 _FIGURE: Final = re.compile(
     r"[$€£¥]?\(?[$€£¥]?[-+−]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+|"
     r"(?:\d{1,3}(?:\.\d{3})+|\d+)(?:,\d+)?|\d{1,3}(?:['’]\d{3})+(?:[.,]\d+)?)"
@@ -94,7 +96,7 @@ def table_text(lines: list[str], run: Run) -> str:
 
 
 def bars(cells: list[str]) -> str:
-    return "| " + " | ".join(" ".join(cell.replace("|", "/").split()) for cell in cells) + " |"
+    return "| " + " | ".join(one_line(cell.replace("|", "/")) for cell in cells) + " |"
 
 
 def cells_of(line: str) -> list[str]:

@@ -8,6 +8,7 @@ import pptx
 from pptx.exc import PythonPptxError
 from pptx.slide import Slide
 
+from hyperagent.lib.clipping import one_line
 from memory.kinds import BlockKind
 from memory.reading import caps, reasons
 from memory.reading.containers import lighter, unpacking
@@ -41,7 +42,7 @@ def parts(path: Path, *, filename: str) -> Iterator[Head | Part]:
 def _slide(slide: Slide, number: int) -> Iterator[Part]:
     """A slide without any text is a page all the same: the numbers must agree with PowerPoint's."""
     shape = slide.shapes.title
-    title = " ".join(shape.text_frame.text.split()) if shape is not None else ""
+    title = one_line(shape.text_frame.text) if shape is not None else ""
     page_title = title or f"Slide {number}"
     yield Part(BlockKind.HEADING, title, 1, page_title, new_page=True)
     for other in _shapes(slide.shapes, 0):
@@ -73,7 +74,7 @@ def _shape(shape: Any, page_title: str) -> Iterator[Part]:
             return  # The slides can be read without it.
     elif shape.has_text_frame:
         lines = [paragraph.text.strip() for paragraph in shape.text_frame.paragraphs]
-        lines = [" ".join(line.split()) for line in lines if line]
+        lines = [one_line(line) for line in lines if line]
         if len(lines) > 1:
             yield Part(BlockKind.LIST, "\n".join(f"- {line}" for line in lines), 0, page_title)
         elif lines:
@@ -82,7 +83,7 @@ def _shape(shape: Any, page_title: str) -> Iterator[Part]:
 
 def _chart(chart: Any, page_title: str) -> Iterator[Part]:
     """What it draws, as a table: a row for each category, a column for each series."""
-    title = " ".join(chart.chart_title.text_frame.text.split()) if chart.has_title else ""
+    title = one_line(chart.chart_title.text_frame.text) if chart.has_title else ""
     if title:
         yield Part(BlockKind.PARAGRAPH, title, 0, page_title)
     for plot in chart.plots:
