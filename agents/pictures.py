@@ -14,7 +14,7 @@ TASK_CHARS: Final = 2_000
 async def pictures_told(context: AgentContext, task: AgentInput) -> str:
     """What the pictures show, as a part of the message to a model; empty where none is attached."""
     pictures = [one for one in task.options.attached or () if one.kind is AttachmentKind.PICTURE]
-    if not pictures or not task.capable:
+    if not pictures:
         return ""
     told = [await _told(context, one, task.task) for one in pictures[:MOST]]
     return "\n\n## What the attached pictures show\n" + "\n".join(told)

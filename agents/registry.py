@@ -24,8 +24,11 @@ class BadAgent(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Agent:
+    """`run_small`: its way where only the small bundled model serves; None: `run` is its only one, and for both."""
+
     spec: AgentSpec
     run: AgentProgram
+    run_small: AgentProgram | None = None
 
 
 @cache
@@ -61,10 +64,18 @@ def _load(name: str) -> Agent:
     run = getattr(module, "run", None)
     if not isinstance(spec, AgentSpec) or run is None:
         raise BadAgent(f"agents/roster/{name}/agent.py needs SPEC (an AgentSpec) and run(context, task)")
-    if not inspect.iscoroutinefunction(run) or len(inspect.signature(run).parameters) != 2:
-        raise BadAgent(f"{path}: run has to be `async def run(context: AgentContext, task: AgentInput) -> Work`")
+    run_small = getattr(module, "run_small", None)
+    for way, program in (("run", run), ("run_small", run_small)):
+        if program is not None and not _is_program(program):
+            raise BadAgent(
+                f"{path}: {way} has to be `async def {way}(context: AgentContext, task: AgentInput) -> Work`"
+            )
     if spec.name != name:
         raise BadAgent(f"agents/roster/{name}/agent.py calls itself '{spec.name}'; its folder says '{name}'")
     if name in INTERNAL_ROLES:
         raise BadAgent(f"agents/roster/{name}: '{name}' is an internal role; give the agent another name")
-    return Agent(spec, run)
+    return Agent(spec, run, run_small)
+
+
+def _is_program(found: object) -> bool:
+    return inspect.iscoroutinefunction(found) and len(inspect.signature(found).parameters) == 2

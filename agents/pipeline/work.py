@@ -249,13 +249,12 @@ async def _with_retries(agent: Agent, context: AgentContext, task: AgentInput) -
     missing = await lacking(context, agent.spec)
     if missing:
         return Work(result=missing, done=False, error="not_configured", confidence=0)
+    run = agent.run if task.capable else agent.run_small or agent.run
     limits = task.retry_config
     for attempt in range(limits.max_retries + 1):
         context.attempts.clear()
         try:
-            done: Work = await context.within(
-                limits.timeout_s, lambda inside: agent.run(inside, task), name=agent.spec.name
-            )
+            done: Work = await context.within(limits.timeout_s, lambda inside: run(inside, task), name=agent.spec.name)
             return done
         except StepFailed as error:
             last = attempt == limits.max_retries

@@ -64,6 +64,14 @@ def test_an_agent_s_prompts_are_all_used(agent: Agent) -> None:
     assert unused == []
 
 
+def test_an_agent_that_has_a_way_for_the_small_model_does_not_look_at_who_serves(agent: Agent) -> None:
+    """Whoever begins it has chosen. One without `run_small` has one way only, and looks itself. It may tell a child."""
+    code = "\n".join(path.read_text() for path in (FOLDER / agent.spec.name).glob("*.py"))
+
+    looked_at = re.findall(r"(?<!capable=)\b\w+\.capable\b", code)
+    assert agent.run_small is None or looked_at == []
+
+
 @pytest.mark.spec("S184")
 async def test_an_agent_s_temperature_is_the_one_that_is_set_for_it_but_for_calls_that_plan(
     agent: Agent, echoing: Cases

@@ -64,8 +64,6 @@ SKILL_CALL = "skill-1"
 
 async def run(context: AgentContext, task: AgentInput) -> Work:
     skill = await _skill(context, task) if task.skill else None
-    if not task.capable:
-        return await _briefly(context, task, skill)
     question = briefing(task, history=False, plan=False)
     messages = (
         *recent_turns(task.conversation_history, budget_chars=BUDGET_CHARS - len(question)),
@@ -89,6 +87,25 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     )
 
 
+async def run_small(context: AgentContext, task: AgentInput) -> Work:
+    """A short prompt, no tools. What a skill gave is the answer as it stands."""
+    if task.skill:
+        skill = await _skill(context, task)
+        error = "skill_failed" if skill.is_error else None
+        return Work(result=unmarked(skill.content), done=not error, error=error, sources=skill.sources, confidence=0.5)
+    question = short_briefing(task, limit=SMALL_CHARS)
+    reply = await ask_small(
+        context,
+        task,
+        SPEC,
+        system=read_prompt(HERE / "prompt_small.md"),
+        user=question,
+        stage="agent",
+        before=recent_turns(task.conversation_history, budget_chars=SMALL_CHARS - len(question)),
+    )
+    return Work(result=reply.text, confidence=0.5, model_used=reply.model)
+
+
 async def _skill(context: AgentContext, task: AgentInput) -> ToolReply:
     """A dedicated mode begins with its skill, without asking a model whether it should (S10)."""
     return await context.tool("invoke_skill", _skill_arguments(task), call_id=SKILL_CALL)
@@ -110,21 +127,3 @@ def _as_messages(task: AgentInput, reply: ToolReply) -> tuple[Message, Message]:
         Message(role=Role.ASSISTANT, tool_calls=(call,)),
         Message(role=Role.TOOL, content=reply.content, tool_call_id=SKILL_CALL),
     )
-
-
-async def _briefly(context: AgentContext, task: AgentInput, skill: ToolReply | None) -> Work:
-    """For the small model: a short prompt, no tools. What a skill gave is the answer as it stands."""
-    if skill is not None:
-        error = "skill_failed" if skill.is_error else None
-        return Work(result=unmarked(skill.content), done=not error, error=error, sources=skill.sources, confidence=0.5)
-    question = short_briefing(task, limit=SMALL_CHARS)
-    reply = await ask_small(
-        context,
-        task,
-        SPEC,
-        system=read_prompt(HERE / "prompt_small.md"),
-        user=question,
-        stage="agent",
-        before=recent_turns(task.conversation_history, budget_chars=SMALL_CHARS - len(question)),
-    )
-    return Work(result=reply.text, confidence=0.5, model_used=reply.model)

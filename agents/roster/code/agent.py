@@ -67,8 +67,6 @@ SMALL_CONFIDENCE: Final = 0.3
 
 
 async def run(context: AgentContext, task: AgentInput) -> Work:
-    if not task.capable:
-        return await _briefly(context, task)
     cannot_run = await sandbox_lacks(context)
     files = "" if cannot_run else await _files(context, task)
     told = briefing(task)
@@ -89,6 +87,21 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     with stage(context, "summarize", "Saying what came of it"):
         text, model = await _summary(context, task, told, made)
     return _work(task, made, text, model)
+
+
+async def run_small(context: AgentContext, task: AgentInput) -> Work:
+    """What the small model writes is run once, as it is, if a person lets it (S131). What came of it is told in our
+    words: it can neither mend a program nor read an output.
+    """
+    system = read_prompt(HERE / "prompt_small.md")
+    reply = await ask_small(context, task, SPEC, system=system, user=short_briefing(task), stage="summarize")
+    code = code_in(reply.text)
+    written = Programmed(said=reply.text, code=code, rounds=1, model=reply.model)
+    if code is None:
+        return Work(result=reply.text, data=data_of(written), confidence=SMALL_CONFIDENCE, model_used=reply.model)
+    made = await attempted(context, written, code, cannot_run=await sandbox_lacks(context))
+    text = reply.text if made.ran is None else f"{reply.text}\n\n{_came_of(made, made.ran)}"
+    return _work(task, made, text, reply.model).model_copy(update={"confidence": SMALL_CONFIDENCE})
 
 
 async def _files(context: AgentContext, task: AgentInput) -> str:
@@ -135,21 +148,6 @@ def _work(task: AgentInput, made: Programmed, text: str, model: str | None) -> W
         shared={"generated_code": made.code.text, "code_language": made.code.language, "execution_results": results},
         model_used=model,
     )
-
-
-async def _briefly(context: AgentContext, task: AgentInput) -> Work:
-    """For the small model: what it writes is run once, as it is, if a person lets it (S131). What came of it is told in
-    our words: it can neither mend a program nor read an output.
-    """
-    system = read_prompt(HERE / "prompt_small.md")
-    reply = await ask_small(context, task, SPEC, system=system, user=short_briefing(task), stage="summarize")
-    code = code_in(reply.text)
-    written = Programmed(said=reply.text, code=code, rounds=1, model=reply.model)
-    if code is None:
-        return Work(result=reply.text, data=data_of(written), confidence=SMALL_CONFIDENCE, model_used=reply.model)
-    made = await attempted(context, written, code, cannot_run=await sandbox_lacks(context))
-    text = reply.text if made.ran is None else f"{reply.text}\n\n{_came_of(made, made.ran)}"
-    return _work(task, made, text, reply.model).model_copy(update={"confidence": SMALL_CONFIDENCE})
 
 
 def _came_of(made: Programmed, ran: Ran) -> str:

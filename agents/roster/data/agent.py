@@ -96,11 +96,9 @@ class AnalysisPlan(BaseModel):
 
 
 async def run(context: AgentContext, task: AgentInput) -> Work:
-    cannot_run = await sandbox_lacks(context) if task.capable else ""
-    files = await given_files(context, task, as_files=task.capable and not cannot_run)
-    materials = material_of(task, files, folder=given_in(context))
-    if not task.capable:
-        return await _briefly(context, task, materials)
+    cannot_run = await sandbox_lacks(context)
+    files = await given_files(context, task, as_files=not cannot_run)
+    materials = material_of(task, files, folder=given_in(context), earlier=task.conversation_history)
     about = f"{briefing(task)}\n\n## The data\n{told(materials) or 'No table came with the task.'}{told_renamed(files)}"
     with stage(context, "plan", "Planning the analysis"):
         plan = await _plan(context, task, about)
@@ -119,6 +117,19 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
         told_so_far = f"{about}\n\n## The plan\n{plan.told()}"
         text, model = await _summary(context, task, told_so_far, made, charts)
     return _work(plan, made, charts, text, model, task=task, materials=materials)
+
+
+async def run_small(context: AgentContext, task: AgentInput) -> Work:
+    """The figures are ours, and the small model only puts them into words."""
+    materials = material_of(task, await given_files(context, task, as_files=False), folder=given_in(context))
+    figures = beginning("\n".join(told((material,)) for material in materials if material.table), SMALL_CHARS)
+    user = f"{figures}\n\n{short_briefing(task, limit=400)}" if figures else short_briefing(task)
+    system = read_prompt(HERE / "prompt_small.md")
+    reply = await ask_small(context, task, SPEC, system=system, user=user, stage="summarize")
+    code = data_of(Programmed(said=reply.text))
+    text = f"{reply.text}\n\n{figures}" if figures else reply.text
+    data: dict[str, Any] = {**worked_on(materials), "analysis_plan": "", **code, "visualizations": []}
+    return Work(result=text, data=data, confidence=0.4 if figures else 0.2, model_used=reply.model)
 
 
 async def _plan(context: AgentContext, task: AgentInput, about: str) -> AnalysisPlan:
@@ -208,15 +219,3 @@ def _work(
         },
         model_used=model,
     )
-
-
-async def _briefly(context: AgentContext, task: AgentInput, materials: tuple[Material, ...]) -> Work:
-    """For the small model: the figures are ours, and it only puts them into words."""
-    figures = beginning("\n".join(told((material,)) for material in materials if material.table), SMALL_CHARS)
-    user = f"{figures}\n\n{short_briefing(task, limit=400)}" if figures else short_briefing(task)
-    system = read_prompt(HERE / "prompt_small.md")
-    reply = await ask_small(context, task, SPEC, system=system, user=user, stage="summarize")
-    code = data_of(Programmed(said=reply.text))
-    text = f"{reply.text}\n\n{figures}" if figures else reply.text
-    data: dict[str, Any] = {**worked_on(materials), "analysis_plan": "", **code, "visualizations": []}
-    return Work(result=text, data=data, confidence=0.4 if figures else 0.2, model_used=reply.model)

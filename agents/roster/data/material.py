@@ -34,15 +34,17 @@ class Material:
     is_there: bool = False
 
 
-def material_of(task: AgentInput, files: Sequence[Given], *, folder: str) -> tuple[Material, ...]:
-    """Texts with a table in the task, else in what was said before it, or in what other agents found, which go into
-    this `folder`, and all of the `files`."""
+def material_of(
+    task: AgentInput, files: Sequence[Given], *, folder: str, earlier: Sequence[Mapping[str, str]] = ()
+) -> tuple[Material, ...]:
+    """Texts with a table in the task, else in the `earlier` turns, or in what other agents found, which go into this
+    `folder`, and all of the `files`."""
     found = [_of_file(file) for file in files]
     told = [("task.txt", task.task, TASK)]
     if not table_in(task.task):
         told.append(("question.txt", task.original_question, QUESTION))
-    if task.capable and not any(table_in(text) for _, text, _ in told):
-        told.append(("earlier.txt", _last_table(task.conversation_history), EARLIER))
+    if earlier and not any(table_in(text) for _, text, _ in told):
+        told.append(("earlier.txt", _last_table(earlier), EARLIER))
     for number, output in enumerate((task.dependency_outputs[key] for key in sorted(task.dependency_outputs)), start=1):
         texts = enumerate(_texts_of(output), start=1)
         told += [(f"found_{number}_{place}.txt", text, f"{output.agent_name} agent") for place, text in texts]

@@ -1,6 +1,6 @@
 """The mail agent: finds and reads mails, and drafts, sends and answers them."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -112,41 +112,60 @@ class Done:
     code: str = ""
     note: str = ""
 
+    @property
+    def plainly(self) -> str:
+        """In our words."""
+        return told(self.plan.action, self.data, self.text)
+
+
+Writer = Callable[[AgentContext, AgentInput, MailPlan, str], Awaitable[Letter]]
+"""Writes the mail of a plan in its parts. The text: what it answers or is about, below a heading, marked as text of
+others."""
+
 
 async def run(context: AgentContext, task: AgentInput) -> Work:
     with stage(context, "plan", "Deciding what to do in the mailbox"):
         plan = await _plan(context, task)
-    with stage(context, plan.action, f"In the mailbox: {plan.action.replace('_', ' ')}"):
-        done = await _do(context, task, plan)
+    done = await _do(context, task, plan, _letter)
     if done.trouble:
-        return Work(result=done.trouble, done=False, error=done.code, partial_data=done.data, confidence=0)
+        return _in_vain(done)
     with stage(context, "summarize", "Saying what was done"):
         text, model = await _summary(context, task, done)
-    told = f"{text}\n\n{done.note}" if done.note else text
-    return Work(result=told, data=done.data, confidence=0.9, model_used=model)
+    return _work(done, text, model)
+
+
+async def run_small(context: AgentContext, task: AgentInput) -> Work:
+    """Plan and summary are ours; the small model only writes what a mail says."""
+    with stage(context, "plan", "Deciding what to do in the mailbox"):
+        plan = plan_by_patterns(task.task)
+    done = await _do(context, task, plan, _short_letter)
+    if done.trouble:
+        return _in_vain(done)
+    with stage(context, "summarize", "Saying what was done"):
+        text = done.plainly
+    return _work(done, text, None)
 
 
 async def _plan(context: AgentContext, task: AgentInput) -> MailPlan:
-    if not task.capable:
-        return plan_by_patterns(task.task)
     system = fill(read_prompt(HERE / "plan.md"), rules=house_rules())
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=briefing(task)))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=0, keeps_temperature=True)
     return await context.structured(await with_said(context, request), MailPlan, stage="analyze")
 
 
-async def _do(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
-    match plan.action:
-        case "send" | "draft":
-            return await _write(context, task, plan)
-        case "read" | "reply" | "send_draft" | "save_attachments":
-            return await _with_message(context, task, plan)
-        case _:
-            found = {"query": plan.query, "max_results": MAX_RESULTS, **plan.where}
-            return _done(plan, await context.tool(plan.action, found))
+async def _do(context: AgentContext, task: AgentInput, plan: MailPlan, write: Writer) -> Done:
+    with stage(context, plan.action, f"In the mailbox: {plan.action.replace('_', ' ')}"):
+        match plan.action:
+            case "send" | "draft":
+                return await _written(context, task, plan, write)
+            case "read" | "reply" | "send_draft" | "save_attachments":
+                return await _with_message(context, task, plan, write)
+            case _:
+                found = {"query": plan.query, "max_results": MAX_RESULTS, **plan.where}
+                return _done(plan, await context.tool(plan.action, found))
 
 
-async def _write(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
+async def _written(context: AgentContext, task: AgentInput, plan: MailPlan, write: Writer) -> Done:
     known, guessed = known_addresses(plan.addresses, task, said=context.said)
     if guessed:
         return _guessed(plan, guessed)
@@ -155,7 +174,7 @@ async def _write(context: AgentContext, task: AgentInput, plan: MailPlan) -> Don
     before = await _before_writing(context, plan) if plan.is_about_a_mail else Before()
     if isinstance(before, Done):
         return before
-    letter = await _letter(context, task, plan, before.told)
+    letter = await write(context, task, plan, before.told)
     subject = plan.subject or before.subject or letter.subject
     arguments: dict[str, Any] = {
         "to": [address for address in known if address not in (*plan.cc, *plan.bcc)],
@@ -252,7 +271,7 @@ def _heads(found: ToolReply, named: str) -> list[Any]:
     return list(found.data.get(named) or ()) if isinstance(found.data, dict) else []
 
 
-async def _with_message(context: AgentContext, task: AgentInput, plan: MailPlan) -> Done:
+async def _with_message(context: AgentContext, task: AgentInput, plan: MailPlan, write: Writer) -> Done:
     """Does one thing with one mail, which is looked for if its id is not known."""
     message_id = await _id_of(context, plan)
     if isinstance(message_id, Done):
@@ -265,7 +284,7 @@ async def _with_message(context: AgentContext, task: AgentInput, plan: MailPlan)
         return await _with_attachments(context, plan, done) if plan.read_attachments and not done.trouble else done
     if plan.action == "save_attachments":
         return await _saved(context, plan, message, message_id)
-    return await _answered(context, task, plan, message, message_id)
+    return await _answered(context, task, plan, write, message=message, message_id=message_id)
 
 
 async def _with_attachments(context: AgentContext, plan: MailPlan, done: Done) -> Done:
@@ -317,7 +336,7 @@ async def _save(
 
 
 async def _answered(
-    context: AgentContext, task: AgentInput, plan: MailPlan, message: ToolReply, message_id: str
+    context: AgentContext, task: AgentInput, plan: MailPlan, write: Writer, *, message: ToolReply, message_id: str
 ) -> Done:
     try:
         original = _message_in(message)
@@ -340,7 +359,7 @@ async def _answered(
         thread = {"message_id": message_id, "max_results": MOST_OF_THREAD, **plan.where}
         reply = await context.tool("read_thread", thread)
         answered = answered if reply.is_error else reply.content
-    letter = await _letter(context, task, plan, f"{ANSWERED.format(mail=answered)}\n\n{about}".strip())
+    letter = await write(context, task, plan, f"{ANSWERED.format(mail=answered)}\n\n{about}".strip())
     arguments = {
         "message_id": message_id,
         "to": answer.to,
@@ -386,12 +405,6 @@ def _not_reached(names: Sequence[str], original: MailMessage, answer: OutgoingMa
 
 
 async def _letter(context: AgentContext, task: AgentInput, plan: MailPlan, read: str) -> Letter:
-    """The mail in its parts. `read`: what it answers or is about, below a heading, marked as text of others."""
-    if not task.capable:
-        system = read_prompt(HERE / "prompt_small.md")
-        quiet = task.model_copy(update={"speaks": False})
-        reply = await ask_small(context, quiet, SPEC, system=system, user=plan.say or task.task, stage="write")
-        return Letter(subject=plan.subject, body=reply.text.strip() or plan.say or task.task)
     parts = [
         briefing(task),
         f"## What the mail has to say\n{plan.say}",
@@ -404,6 +417,14 @@ async def _letter(context: AgentContext, task: AgentInput, plan: MailPlan, read:
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
     return await context.structured(await with_said(context, request), Letter, stage="outline")
+
+
+async def _short_letter(context: AgentContext, task: AgentInput, plan: MailPlan, read: str) -> Letter:
+    """From what it has to say alone."""
+    system = read_prompt(HERE / "prompt_small.md")
+    quiet = task.model_copy(update={"speaks": False})
+    reply = await ask_small(context, quiet, SPEC, system=system, user=plan.say or task.task, stage="write")
+    return Letter(subject=plan.subject, body=reply.text.strip() or plan.say or task.task)
 
 
 def _done(plan: MailPlan, reply: ToolReply) -> Done:
@@ -426,12 +447,18 @@ def _as_promised(plan: MailPlan, found: dict[str, Any], content: str) -> dict[st
 
 
 async def _summary(context: AgentContext, task: AgentInput, done: Done) -> tuple[str, str | None]:
-    """In a model's words; in ours for the small one, or where a model cannot be reached: what happened has happened."""
-    plainly = told(done.plan.action, done.data, done.text)
-    if not task.capable:
-        return plainly, None
+    """In a model's words; in ours where it cannot be reached: what happened has happened."""
     mail = f"\n\n{quoted('the mail as it was written', done.text)}" if done.text else ""
     result = quoted("the mailbox", done.content, limit=RESULT_CHARS)
     user = f"{briefing(task)}\n\n## What was done\n{done.plan.action}\n\n## Its result\n{result}{mail}"
     system = fill(read_prompt(HERE / "summarize.md"), rules=house_rules())
-    return await summed_up(context, task, SPEC, system=system, user=user, otherwise=plainly, tier=Tier.FLASH)
+    return await summed_up(context, task, SPEC, system=system, user=user, otherwise=done.plainly, tier=Tier.FLASH)
+
+
+def _in_vain(done: Done) -> Work:
+    return Work(result=done.trouble, done=False, error=done.code, partial_data=done.data, confidence=0)
+
+
+def _work(done: Done, text: str, model: str | None) -> Work:
+    said = f"{text}\n\n{done.note}" if done.note else text
+    return Work(result=said, data=done.data, confidence=0.9, model_used=model)

@@ -1,7 +1,7 @@
 """The rag agent: finds passages in the person's documents, or reads the one that the task is about as a whole, and
 answers from them, with sources."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -59,6 +59,9 @@ NEAR_BEST: Final = 0.6
 # Where nothing that was found fits, the answer is that there is none: sure of itself, but of no use to others.
 UNANSWERED: Final = 0.2
 
+Fits = Callable[[AgentInput, str, FoundChunks], bool]
+"""Whether what was found for these words has to do with the task."""
+
 
 class Query(BaseModel):
     """One search of documents, what it is limited to, and the words for a second one. `whole`: what a search finds is
@@ -110,20 +113,40 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     pictures = await pictures_told(context, task)
     with stage(context, "search", "Choosing what to look for in the documents"):
         query = await _query(context, task, pictures)
-    found = await _read_or_found(context, task, query)
+    found = await _read_or_found(context, task, query, fits=_fits, most_chars=MOST_CHARS)
     if found.trouble:
-        data = {"query": query.query}
-        return Work(result=found.trouble, done=False, error=found.code, partial_data=data, confidence=0)
-    if not found.fits and not pictures and not (task.capable and found.chunks):
-        return _work(found, unanswered(task.task, found.passages(), unread=found.unread), model=None)
+        return _in_vain(query, found)
+    if not found.whole:
+        found = replace(found, chunks=await _best(context, task, found))
+    if not found.fits and not pictures and not found.chunks:
+        return _unanswered(task, found)
     with stage(context, "synthesize", "Answering from what was found"):
         reply = await _answer(context, task, found, pictures)
-    return _work(found, _cited(task, found, reply), model=reply.model)
+    text = check(reply.text, len(sources_of(found.passages())))
+    return _work(found, text, model=reply.model)
+
+
+async def run_small(context: AgentContext, task: AgentInput) -> Work:
+    """It looks for the task as it was put, and the small model is shown only what surely has to do with that."""
+    if listing.asks_for_list(task.task):
+        return await _listed(context, task)
+    with stage(context, "search", "Choosing what to look for in the documents"):
+        query = Query(query=one_line(task.task)[:300] or "-", whole=asks_for_whole(task.task))
+    found = await _read_or_found(context, task, query, fits=_surely_fits, most_chars=SMALL_CHARS)
+    if found.trouble:
+        return _in_vain(query, found)
+    if not found.whole:
+        found = replace(found, chunks=_nearest(found.chunks))
+    if not found.fits:
+        return _unanswered(task, found)
+    with stage(context, "synthesize", "Answering from what was found"):
+        reply = await _short_answer(context, task, found)
+    text = check(with_source(reply.text, found.passages(), question=task.task), len(sources_of(found.passages())))
+    missing = [partly_read(task.task, one.read, one.total) for one in found.whole if not one.is_all]
+    return _work(found, "\n\n".join([text, *dict.fromkeys(missing)]), model=reply.model)
 
 
 async def _query(context: AgentContext, task: AgentInput, pictures: str) -> Query:
-    if not task.capable:
-        return Query(query=one_line(task.task)[:300] or "-", whole=asks_for_whole(task.task))
     system = fill(read_prompt(HERE / "query.md"), rules=house_rules())
     user = briefing(task) + pictures
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
@@ -131,60 +154,63 @@ async def _query(context: AgentContext, task: AgentInput, pictures: str) -> Quer
     return await context.structured(await with_said(context, request), Query, stage="search_agent")
 
 
-async def _read_or_found(context: AgentContext, task: AgentInput, query: Query) -> Found:
-    """The documents that the task is about as a whole; the best passages, where it is about none so, or nobody can tell
-    which before a search, or after it."""
+async def _read_or_found(
+    context: AgentContext, task: AgentInput, query: Query, *, fits: Fits, most_chars: int
+) -> Found:
+    """The documents that the task is about as a whole, up to `most_chars`; passages, where it is about none so, or
+    nobody can tell which before a search, or after it."""
     if query.whole:
-        read = await _whole(context, task, query, await meant(context, task.options, query.filename))
+        ids = await meant(context, task.options, query.filename)
+        read = await _whole(context, query, ids, most_chars=most_chars)
         if read is not None:
             return read
     with stage(context, "search", f"Searching the documents for: {query.query}"):
-        found = await _found(context, task, query)
+        found = await _found(context, task, query, fits=fits)
     if query.whole and found.fits:
-        read = await _whole(context, task, query, only_one(found.chunks))
+        read = await _whole(context, query, only_one(found.chunks), most_chars=most_chars)
         if read is not None:
             return read
-    return replace(found, chunks=await _best(context, task, found), in_parts=query.whole) if found.chunks else found
+    return replace(found, in_parts=query.whole) if found.chunks else found
 
 
-async def _whole(context: AgentContext, task: AgentInput, query: Query, ids: Sequence[str]) -> Found | None:
+async def _whole(context: AgentContext, query: Query, ids: Sequence[str], *, most_chars: int) -> Found | None:
     """None where there is nothing to read."""
     if not ids:
         return None
     with stage(context, "read", "Reading the document from its first page on"):
-        read = await read_whole(context, ids, most_chars=MOST_CHARS if task.capable else SMALL_CHARS)
+        read = await read_whole(context, ids, most_chars=most_chars)
     if not read:
         return None
     chunks = tuple(page for one in read for page in one.pages)
     return Found(query.query, chunks, fits=True, whole=read, left_out=len(ids) - len(read))
 
 
-async def _found(context: AgentContext, task: AgentInput, query: Query) -> Found:
+async def _found(context: AgentContext, task: AgentInput, query: Query, *, fits: Fits) -> Found:
     """Under the filters; without the topic, if nothing under such a heading fits; without all of them, if nothing found
     so fits, and elsewhere something does; once more in other words, if nothing of it fits."""
     filters = filters_of(task.entities, query.model_dump(mode="json", include=set(_FILTERS)))
     words = _words(query)
     reply = await _search(context, task, words, filters)
-    if "section_title" in filters and not reply.is_error and not _fits(task, words, _in(reply)):
+    if "section_title" in filters and not reply.is_error and not fits(task, words, _in(reply)):
         del filters["section_title"]
         reply = await _search(context, task, words, filters)
     widened = False
-    if filters and not reply.is_error and not _fits(task, words, _in(reply)):
+    if filters and not reply.is_error and not fits(task, words, _in(reply)):
         anywhere = await _search(context, task, words, {})
-        widened = not _in(reply).chunks or (not anywhere.is_error and _fits(task, words, _in(anywhere)))
+        widened = not _in(reply).chunks or (not anywhere.is_error and fits(task, words, _in(anywhere)))
         reply = anywhere if widened else reply
     if reply.is_error:
         code = reply.data.get("error") if isinstance(reply.data, dict) else None
         return Found(words, trouble=reply.trouble, code=str(code or "search_failed"))
     chunks = _in(reply)
-    if not _fits(task, words, chunks) and query.otherwise.strip() and query.otherwise != query.query:
+    if not fits(task, words, chunks) and query.otherwise.strip() and query.otherwise != query.query:
         again = await _search(context, task, query.otherwise, {})
         if not again.is_error:
             chunks = _together(chunks, _in(again))
     return Found(
         words,
         chunks.chunks[:TOP_K],
-        fits=_fits(task, f"{words} {query.otherwise}" if task.capable else words, chunks),
+        fits=fits(task, f"{words} {query.otherwise}", chunks),
         widened=widened,
         unread=chunks.unread,
     )
@@ -219,21 +245,26 @@ def _together(first: FoundChunks, second: FoundChunks) -> FoundChunks:
 
 def _fits(task: AgentInput, words: str, found: FoundChunks) -> bool:
     """The task as the person put it counts as much as the words that were made of it."""
-    if not task.capable:
-        return is_relevant(task.task, found, strictly=True)
     return is_relevant(task.task, found) or is_relevant(words, found)
+
+
+def _surely_fits(task: AgentInput, words: str, found: FoundChunks) -> bool:
+    return is_relevant(task.task, found, strictly=True)
 
 
 async def _best(context: AgentContext, task: AgentInput, found: Found) -> tuple[Chunk, ...]:
     """Of twenty the eight that a model finds best (S172); as the search has them, if there are no more, or it fails."""
-    if not task.capable:
-        return tuple(chunk for chunk in found.chunks[:SMALL_KEEP] if chunk.score >= NEAR_BEST * found.chunks[0].score)
     if len(found.chunks) <= KEEP:
         return found.chunks
     with stage(context, "rerank", "Choosing the best passages"):
         wanted = f"{task.task}\n(Looked for: {found.query})"
         order = await ranked(context, wanted, [candidate_of(chunk) for chunk in found.chunks], options=task.options)
     return tuple(found.chunks[place] for place in order)
+
+
+def _nearest(chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
+    """Of the search's order the first three, as far as they are not far behind the first."""
+    return tuple(chunk for chunk in chunks[:SMALL_KEEP] if chunk.score >= NEAR_BEST * chunks[0].score)
 
 
 def candidate_of(chunk: Chunk) -> Candidate:
@@ -245,13 +276,6 @@ def candidate_of(chunk: Chunk) -> Candidate:
 async def _answer(context: AgentContext, task: AgentInput, found: Found, pictures: str) -> ModelReply:
     """`pictures`: what those show that are attached beside the documents."""
     passages = found.passages()
-    if not task.capable:
-        few = told(passages, limit=SMALL_CHARS if found.whole else SMALL_CHARS // SMALL_KEEP, total=SMALL_CHARS)
-        user = f"{few}\n\nQuestion: {short_briefing(task, limit=400)}"
-        system = read_prompt(HERE / "prompt_small.md")
-        # Nobody reads along: what the passages do not say is not shown.
-        quiet = task.model_copy(update={"speaks": False})
-        return await ask_small(context, quiet, SPEC, system=system, user=user, stage="synthesize")
     if found.whole:
         shown = told(passages, limit=MOST_CHARS, total=MOST_CHARS)
     else:
@@ -261,6 +285,15 @@ async def _answer(context: AgentContext, task: AgentInput, found: Found, picture
     messages = (Message(role=Role.SYSTEM, content=system), Message(role=Role.USER, content=user))
     request = task.request(agent=SPEC.name, tier=SPEC.tier, messages=messages, temperature=SPEC.temperature)
     return await context.model(await with_said(context, request), stage="synthesize", shown=task.speaks)
+
+
+async def _short_answer(context: AgentContext, task: AgentInput, found: Found) -> ModelReply:
+    few = told(found.passages(), limit=SMALL_CHARS if found.whole else SMALL_CHARS // SMALL_KEEP, total=SMALL_CHARS)
+    user = f"{few}\n\nQuestion: {short_briefing(task, limit=400)}"
+    system = read_prompt(HERE / "prompt_small.md")
+    # Nobody reads along: what the passages do not say is not shown.
+    quiet = task.model_copy(update={"speaks": False})
+    return await ask_small(context, quiet, SPEC, system=system, user=user, stage="synthesize")
 
 
 def _caution(found: Found) -> str:
@@ -299,14 +332,6 @@ def _as_pages(whole: Sequence[Whole]) -> Iterator[str]:
         first = last + 1
 
 
-def _cited(task: AgentInput, found: Found, reply: ModelReply) -> str:
-    if task.capable:
-        return check(reply.text, len(sources_of(found.passages())))
-    text = check(with_source(reply.text, found.passages(), question=task.task), len(sources_of(found.passages())))
-    missing = [partly_read(task.task, one.read, one.total) for one in found.whole if not one.is_all]
-    return "\n\n".join([text, *dict.fromkeys(missing)])
-
-
 async def _listed(context: AgentContext, task: AgentInput) -> Work:
     with stage(context, "search", "Looking up which documents there are"):
         reply = await context.tool("list_documents", {"limit": 50})
@@ -317,6 +342,15 @@ async def _listed(context: AgentContext, task: AgentInput) -> Work:
         return Work(result=why, done=False, error=str(code or "list_failed"), partial_data={"query": ""}, confidence=0)
     found = DocumentList.model_validate(reply.data)
     return Work(result=listing.told(found, task.task), data=nothing)
+
+
+def _in_vain(query: Query, found: Found) -> Work:
+    data = {"query": query.query}
+    return Work(result=found.trouble, done=False, error=found.code, partial_data=data, confidence=0)
+
+
+def _unanswered(task: AgentInput, found: Found) -> Work:
+    return _work(found, unanswered(task.task, found.passages(), unread=found.unread), model=None)
 
 
 def _work(found: Found, text: str, *, model: str | None) -> Work:

@@ -68,8 +68,6 @@ class Weighed:
 
 async def run(context: AgentContext, task: AgentInput) -> Work:
     lacking: dict[str, str] = await context.note("lacking", lambda: _lacking(context))
-    if not task.capable:
-        return await _briefly(context, task, lacking)
     with stage(context, "init_config", "Planning the research"):
         proposal = await _proposal(context, task)
     handoff = await _handed_over(context, task, proposal)
@@ -86,6 +84,26 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
     with stage(context, "write_report", "Writing the report"):
         text, model = await _report(context, task, config, told + weighed.told())
     return _work(config, findings, weighed, text or weighed.synthesis, model)
+
+
+async def run_small(context: AgentContext, task: AgentInput) -> Work:
+    """One child looks it up and answers; without a search, what the small model knows itself."""
+    lacking: dict[str, str] = await context.note("lacking", lambda: _lacking(context))
+    able = [agent for agent, provider in (("web", "web"), ("rag", "documents")) if not lacking[provider]]
+    nothing = {"depth": "quick", "scenario": "technical", "sources": [], "analysis": "", "synthesis": ""}
+    questions = tuple(Subquestion(question=task.task, agent=agent) for agent in able[:1])
+    started = await subquestions.start(context, task, questions)
+    for one in await subquestions.collect(context, questions, started):
+        if one.output is not None:
+            asked = [{"question": task.task, "agent": one.question.agent, "answered": True}]
+            sources = one.output.metadata.sources
+            shown = [source.model_dump(mode="json", exclude_none=True) for source in sources]
+            data = {**nothing, "subquestions": asked, "sources": shown}
+            return Work(result=one.output.result, data=data, confidence=0.5, sources=sources)
+    system = read_prompt(HERE / "prompt_small.md")
+    reply = await ask_small(context, task, SPEC, system=system, user=short_briefing(task), stage="write")
+    text = f"{reply.text}\n\nNothing was looked up for this. {lacking['web']}".strip()
+    return Work(result=text, data={**nothing, "subquestions": []}, confidence=0.2, model_used=reply.model)
 
 
 def _lacking(context: AgentContext) -> dict[str, str]:
@@ -211,22 +229,3 @@ def _work(config: Config, findings: Findings, weighed: Weighed, text: str, model
         shared=_shared(findings, text),
         model_used=model,
     )
-
-
-async def _briefly(context: AgentContext, task: AgentInput, lacking: dict[str, str]) -> Work:
-    """For the small model: one child looks it up and answers; without a search, what it knows itself."""
-    able = [agent for agent, provider in (("web", "web"), ("rag", "documents")) if not lacking[provider]]
-    nothing = {"depth": "quick", "scenario": "technical", "sources": [], "analysis": "", "synthesis": ""}
-    questions = tuple(Subquestion(question=task.task, agent=agent) for agent in able[:1])
-    started = await subquestions.start(context, task, questions)
-    for one in await subquestions.collect(context, questions, started):
-        if one.output is not None:
-            asked = [{"question": task.task, "agent": one.question.agent, "answered": True}]
-            sources = one.output.metadata.sources
-            shown = [source.model_dump(mode="json", exclude_none=True) for source in sources]
-            data = {**nothing, "subquestions": asked, "sources": shown}
-            return Work(result=one.output.result, data=data, confidence=0.5, sources=sources)
-    system = read_prompt(HERE / "prompt_small.md")
-    reply = await ask_small(context, task, SPEC, system=system, user=short_briefing(task), stage="write")
-    text = f"{reply.text}\n\nNothing was looked up for this. {lacking['web']}".strip()
-    return Work(result=text, data={**nothing, "subquestions": []}, confidence=0.2, model_used=reply.model)

@@ -89,23 +89,32 @@ class Found:
 
 
 async def run(context: AgentContext, task: AgentInput) -> Work:
-    if task.capable:
-        with stage(context, "search", "Choosing what to search for"):
-            strategy = await _strategy(context, task)
-    else:
-        strategy = Strategy(query=one_line(task.task)[:200] or "-")
+    with stage(context, "search", "Choosing what to search for"):
+        strategy = await _strategy(context, task)
     with stage(context, "search", f"Searching the web for: {strategy.query}"):
         found = await _found(context, task, strategy)
-    if task.capable and found.is_empty:
+    if found.is_empty:
         with stage(context, "search", "Nothing was found: searching with other words"):
             strategy = await _strategy(context, task, in_vain=strategy.query)
             found = await _found(context, task, strategy)
     passages = found.passages()
     if found.trouble and not passages:
-        data = {"search_query": strategy.query, "search_type": strategy.search_type}
-        return Work(result=_in_vain(strategy, found), done=False, error=found.code, partial_data=data, confidence=0)
+        return _in_vain(strategy, found)
     with stage(context, "synthesize", "Answering from what was found"):
         reply = await _answer(context, task, found, passages)
+    return _work(strategy, found, passages, reply)
+
+
+async def run_small(context: AgentContext, task: AgentInput) -> Work:
+    """It searches once, for the task as it was put."""
+    strategy = Strategy(query=one_line(task.task)[:200] or "-")
+    with stage(context, "search", f"Searching the web for: {strategy.query}"):
+        found = await _found(context, task, strategy)
+    passages = found.passages()
+    if found.trouble and not passages:
+        return _in_vain(strategy, found)
+    with stage(context, "synthesize", "Answering from what was found"):
+        reply = await _short_answer(context, task, passages)
     return _work(strategy, found, passages, reply)
 
 
@@ -156,12 +165,14 @@ async def _fetched(context: AgentContext, urls: list[str]) -> tuple[tuple[Fetche
     return read, {url: reply.trouble for url, reply in zip(urls, replies, strict=True) if reply.is_error}
 
 
+async def _short_answer(context: AgentContext, task: AgentInput, passages: list[Passage]) -> ModelReply:
+    few = told(passages[:3], limit=SMALL_CHARS // 3, total=SMALL_CHARS)
+    user = f"{few}\n\nQuestion: {short_briefing(task, limit=400)}"
+    system = read_prompt(HERE / "prompt_small.md")
+    return await ask_small(context, task, SPEC, system=system, user=user, stage="synthesize")
+
+
 async def _answer(context: AgentContext, task: AgentInput, found: Found, passages: list[Passage]) -> ModelReply:
-    if not task.capable:
-        few = told(passages[:3], limit=SMALL_CHARS // 3, total=SMALL_CHARS)
-        user = f"{few}\n\nQuestion: {short_briefing(task, limit=400)}"
-        system = read_prompt(HERE / "prompt_small.md")
-        return await ask_small(context, task, SPEC, system=system, user=user, stage="synthesize")
     parts = [
         briefing(task),
         f"## Search\n{found.page.search_type}: {found.page.query}",
@@ -183,9 +194,11 @@ def _passage(result: SearchResult, text: str) -> Passage:
     return Passage(source_of(result), f"(Published: {result.published})\n{said}" if result.published else said)
 
 
-def _in_vain(strategy: Strategy, found: Found) -> str:
+def _in_vain(strategy: Strategy, found: Found) -> Work:
     """For the person: why there is nothing to answer from."""
-    return " ".join([f"I could not search the web for “{strategy.query}”.", found.trouble, *found.unread.values()])
+    why = " ".join([f"I could not search the web for “{strategy.query}”.", found.trouble, *found.unread.values()])
+    data = {"search_query": strategy.query, "search_type": strategy.search_type}
+    return Work(result=why, done=False, error=found.code, partial_data=data, confidence=0)
 
 
 def _of_service(page: SearchPage) -> str:

@@ -83,11 +83,6 @@ class Written:
 
 
 async def run(context: AgentContext, task: AgentInput) -> Work:
-    if not task.capable:
-        system = read_prompt(HERE / "prompt_small.md")
-        reply = await ask_small(context, task, SPEC, system=system, user=short_briefing(task), stage="write")
-        written = Written(outline="", draft=reply.text, text=reply.text, model=reply.model)
-        return _work(Assignment(writing_type="text", tone="plain"), written, confidence=0.4)
     told = briefing(task)
     with stage(context, "analyze", "Looking at what is to be written"):
         assignment = await _assignment(context, task, told)
@@ -103,6 +98,13 @@ async def run(context: AgentContext, task: AgentInput) -> Work:
             return Work(result="", handoff=outlined.handoff)
         written = await _in_full(context, task, told, outlined.text if outlined.stopped in OUTLINED else "")
     return _work(assignment, written, confidence=0.7 if assignment.missing else 0.9)
+
+
+async def run_small(context: AgentContext, task: AgentInput) -> Work:
+    system = read_prompt(HERE / "prompt_small.md")
+    reply = await ask_small(context, task, SPEC, system=system, user=short_briefing(task), stage="write")
+    written = Written(outline="", draft=reply.text, text=reply.text, model=reply.model)
+    return _work(Assignment(writing_type="text", tone="plain"), written, confidence=0.4)
 
 
 async def _assignment(context: AgentContext, task: AgentInput, told: str) -> Assignment:
