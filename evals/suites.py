@@ -58,8 +58,6 @@ async def route(case: RoutingCase, context: AgentContext, settings: PipelineSett
         context,
         case.question,
         mode=None,
-        history_length=len(case.history),
-        capable=True,
         roster=specs(),
         settings=settings,
         history=case.turns,
@@ -79,7 +77,7 @@ def trouble_of(context: AgentContext) -> str:
 
 
 async def plan(case: PlanningCase, context: AgentContext, settings: PipelineSettings) -> Answered:
-    made = await make_plan(context, case.question, history=case.turns, profile={}, roster=specs(), capable=True)
+    made = await make_plan(context, case.question, history=case.turns, profile={}, roster=specs())
     faults = judging.of_plan(made, case.expect)
     return Answered(shown(made), [made.notice, *faults] if made.notice else faults)
 

@@ -32,7 +32,7 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
             return []
         known = await recall(branch, question)
         origin = Origin.from_json(turn["origin"])
-        return await learn(branch, question, known, capable=True, origin=origin, options=options)
+        return await learn(branch, question, known, origin=origin, options=options)
 
     chosen, news = await context.all(title, learned)
     return {"answer": "", "sources": [], "title": chosen, "memory": {"learned": news}}

@@ -62,7 +62,6 @@ async def clarified(
     context: AgentContext,
     question: str,
     *,
-    capable: bool,
     interactive: bool,
     guess: Route,
     history_length: int = 0,
@@ -72,7 +71,7 @@ async def clarified(
     """The question as it can be worked on: as it is, or with the person's answers, or with what has to be assumed
     because nobody can be asked. None: the person declined, or did not answer in time."""
     doubt = doubt_about(question, history_length=history_length, attached=attached)
-    if not doubt or not capable or guess.skill is not None:
+    if not doubt or guess.skill is not None:
         return question
     with stage(context, STAGE, "Looking for what is missing"):
         return await _settle(context, question, doubt, interactive=interactive, options=options)

@@ -1,16 +1,16 @@
 """The last step of a turn (B19): the answer stands, and its cited sentences are held against their sources.
 
-Words first; what they cannot tell goes to a model, all of it in one call, for a bounded time. Nothing of the answer is
-changed. Where the model is not there or fails, what the words say stays.
+Words first (`agents.pipeline.grounding`); what they cannot tell goes to a model, all of it in one call, for a bounded
+time. Nothing of the answer is changed. Where the model fails, what the words say stays.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from agents.engine.errors import StepFailed
-from agents.engine.events import Check, Source
-from agents.exchange import AgentOutput, Options
-from agents.pipeline.grounding import Evidence, checks_of, evidence_of
+from agents.engine.events import Check
+from agents.exchange import Options
+from agents.pipeline.grounding import Evidence
 from agents.roles.grounder import NAME, Verdict, ask_grounder
 from agents.runtime.context import AgentContext
 from agents.stages import stage
@@ -19,27 +19,19 @@ LIMIT_S: Final = 12.0
 
 
 async def grounded(
-    context: AgentContext,
-    answer: str,
-    *,
-    question: str,
-    sources: Sequence[Source],
-    outputs: Sequence[AgentOutput],
-    capable: bool,
-    options: Options,
-) -> tuple[Check, ...]:
-    """`outputs`: of the agents that the answer was made from, with the passages that they read."""
-    evidence = evidence_of(sources, outputs)
-    checks = checks_of(answer, evidence, question=question)
+    context: AgentContext, by_words: Sequence[Check], evidence: Sequence[Evidence], *, options: Options
+) -> list[Check]:
+    """The checks as the words have them, and a model where those cannot tell."""
+    checks = list(by_words)
     unsure = {place: check for place, check in enumerate(checks) if _is_for_a_model(check, evidence)}
-    if not unsure or not capable or not await _has_room(context):
-        return tuple(checks)
+    if not unsure or not await _has_room(context):
+        return checks
     verdicts = await _asked(context, list(unsure.values()), evidence, options)
     for place, verdict in zip(unsure, verdicts, strict=True):
         if verdict is not None:
             found = {"supported": verdict.supported, "by": "model", "why": "" if verdict.supported else verdict.why}
             checks[place] = checks[place].model_copy(update=found)
-    return tuple(checks)
+    return checks
 
 
 def _is_for_a_model(check: Check, evidence: Sequence[Evidence]) -> bool:

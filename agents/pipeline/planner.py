@@ -50,7 +50,6 @@ async def make_plan(
     history: Sequence[Mapping[str, str]],
     profile: Mapping[str, Any],
     roster: Mapping[str, AgentSpec],
-    capable: bool,
     options: Options = _NO_OPTIONS,
     before: Plan | None = None,
     done: Mapping[str, AgentOutput] = _NOTHING_DONE,
@@ -63,26 +62,29 @@ async def make_plan(
     """
     revision = before.revision + 1 if before else 0
     with stage(context, STAGE, "Planning" if before is None else "Planning what is missing"):
-        if capable:
-            plan = await _asked(
-                context,
-                question,
-                roster=roster,
-                options=options,
-                done=done,
-                revision=revision,
-                told={
-                    "history": history,
-                    "profile": profile,
-                    "done": done,
-                    "revision_context": revision_context,
-                },
-            )
-        else:
-            planned = plan_by_patterns(question, roster)
-            plan = planned or single(question, await _only_agent(context, question, roster))
+        plan = await _asked(
+            context,
+            question,
+            roster=roster,
+            options=options,
+            done=done,
+            revision=revision,
+            told={"history": history, "profile": profile, "done": done, "revision_context": revision_context},
+        )
     if before is not None and plan.origin != "single":
         plan = continued(before, done, plan)
+    return _ready(context, plan, roster)
+
+
+async def make_plan_by_words(context: AgentContext, question: str, *, roster: Mapping[str, AgentSpec]) -> Plan:
+    """The same where no model can be asked. Nothing is planned again then: nobody judges what the agents brought."""
+    with stage(context, STAGE, "Planning"):
+        plan = plan_by_patterns(question, roster) or single(question, await _only_agent(context, question, roster))
+    return _ready(context, plan, roster)
+
+
+def _ready(context: AgentContext, plan: Plan, roster: Mapping[str, AgentSpec]) -> Plan:
+    """With its tools, and shown to people, or why there is none."""
     plan = with_tools(plan, roster)
     if plan.origin != "single":
         context.emit(overview(plan, asks_about=needing_a_yes(context.run)))

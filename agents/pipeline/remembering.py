@@ -70,19 +70,18 @@ async def learn(
     question: str,
     known: Recollection,
     *,
-    capable: bool,
     origin: Origin,
-    options: Options | None = None,
+    options: Options | None,
 ) -> list[dict[str, Any]]:
     """What the question says of its person, written down. Gives what became of each finding, without texts. What fails
-    here is no reason for the run to fail."""
+    here is no reason for the run to fail. `options`: which model reads it; None: only patterns do."""
     if not known.is_on:
         return []
     try:
         return list(
             await context.within(
                 LIMIT_S,
-                lambda inside: _learned(inside, question, known, capable=capable, origin=origin, options=options),
+                lambda inside: _learned(inside, question, known, origin=origin, options=options),
                 name="learn",
             )
         )
@@ -117,12 +116,15 @@ async def write_receipts(context: AgentContext, known: Recollection) -> None:
 
 
 async def _learned(
-    context: AgentContext, question: str, known: Recollection, *, capable: bool, origin: Origin, options: Options | None
+    context: AgentContext, question: str, known: Recollection, *, origin: Origin, options: Options | None
 ) -> list[dict[str, Any]]:
     if not may_learn(context.run):
         return []
     wishes = wishes_in(question)
-    findings = await _findings(context, question, known, wishes, capable=capable, options=options)
+    if options is None:
+        findings = _plainly_said(question, wishes)
+    else:
+        findings = await _read(context, question, known, wishes, options)
     if not findings and not wishes.forget:
         return []
     learned = await _stored(context, findings, wishes, origin)
@@ -132,25 +134,21 @@ async def _learned(
     return news
 
 
-async def _findings(
-    context: AgentContext,
-    question: str,
-    known: Recollection,
-    wishes: Wishes,
-    *,
-    capable: bool,
-    options: Options | None,
+def _plainly_said(question: str, wishes: Wishes) -> list[Finding]:
+    return _without_doubles([*wishes.remember, *found_in(question)])
+
+
+async def _read(
+    context: AgentContext, question: str, known: Recollection, wishes: Wishes, options: Options
 ) -> list[Finding]:
-    """A person's "remember that …" always holds, also where the model sees nothing in it, or only something else."""
-    plain = _without_doubles([*wishes.remember, *found_in(question)])
-    if not capable:
-        return plain
+    """By a model; by patterns where it fails. A person's "remember that …" always holds, also where the model sees
+    nothing in it, or only something else."""
     if not may_say_something(question):
         return []
     try:
-        found = await extracted(context, question, known.told, options=options or Options())
+        found = await extracted(context, question, known.told, options=options)
     except StepFailed:
-        return plain
+        return _plainly_said(question, wishes)
     return [*found, *_left_out(wishes.remember, found)]
 
 

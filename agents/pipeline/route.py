@@ -8,6 +8,7 @@ from agents.engine.errors import StepFailed
 from agents.engine.events import Routing
 from agents.exchange import Options
 from agents.modes import MODES, Mode, is_available, mode_named
+from agents.pipeline.attachments import has_documents, has_only_tables
 from agents.pipeline.clauses import readable
 from agents.pipeline.own_documents import speaking_of
 from agents.pipeline.patterns import CHAT, KNOWN_AGENTS, PLANNER, Guess, classify
@@ -52,43 +53,41 @@ async def decide(
     question: str,
     *,
     mode: str | None,
-    history_length: int,
-    capable: bool,
     roster: Mapping[str, AgentSpec],
     settings: PipelineSettings,
     history: Sequence[Mapping[str, str]] = (),
-    has_chosen_documents: bool = False,
-    has_only_tables: bool = False,
-    has_pictures: bool = False,
     options: Options = _NO_OPTIONS,
 ) -> Route:
-    """`history_length`: turns before this question. Without a capable model no model is asked. `has_chosen_documents`:
-    something that can be searched was attached or chosen; `has_only_tables`: nothing else than tables was;
-    `has_pictures`: something that can be looked at."""
+    """`history`: the turns before this question; `options`: with what is attached to it."""
     route = await _explicit(context, mode, roster)
     if route is None:
-        guess = _heard_with_history(classify(question), question, history_length)
-        guess = _heard_with_newcomers(guess, roster)
-        routing_mode = settings.routing_mode
-        if routing_mode != "llm":
-            if has_only_tables and DATA in roster:
-                guess = _heard_with_tables(guess)
-            elif has_pictures and not has_chosen_documents:
-                guess = _heard_with_pictures(guess, roster)
-            else:
-                guess = await _heard_with_documents(context, guess, question, roster, has_chosen=has_chosen_documents)
-        if capable and (routing_mode == "llm" or (routing_mode == "auto" and not guess.sure)):
-            route = await _asked(
-                context,
-                question,
-                guess,
-                roster=roster,
-                history=history,
-                history_length=history_length,
-                options=options,
-            )
+        guess = await _guessed(context, question, roster=roster, settings=settings, history=history, options=options)
+        if settings.routing_mode == "llm" or (settings.routing_mode == "auto" and not guess.sure):
+            route = await _asked(context, question, guess, roster=roster, history=history, options=options)
         else:
             route = by_guess(guess, roster)
+    return _announced(context, route)
+
+
+async def decide_by_words(
+    context: AgentContext,
+    question: str,
+    *,
+    mode: str | None,
+    roster: Mapping[str, AgentSpec],
+    settings: PipelineSettings,
+    history: Sequence[Mapping[str, str]] = (),
+    options: Options = _NO_OPTIONS,
+) -> Route:
+    """The same where no model can be asked: the patterns decide, however sure they are."""
+    route = await _explicit(context, mode, roster)
+    if route is None:
+        guess = await _guessed(context, question, roster=roster, settings=settings, history=history, options=options)
+        route = by_guess(guess, roster)
+    return _announced(context, route)
+
+
+def _announced(context: AgentContext, route: Route) -> Route:
     context.emit(
         Routing(
             agent=route.agent,
@@ -116,6 +115,27 @@ def _chosen(mode: Mode) -> str:
     return f"The mode '{mode.name}' was chosen."
 
 
+async def _guessed(
+    context: AgentContext,
+    question: str,
+    *,
+    roster: Mapping[str, AgentSpec],
+    settings: PipelineSettings,
+    history: Sequence[Mapping[str, str]],
+    options: Options,
+) -> Guess:
+    """What the patterns say, heard with what is known besides; of what is attached, only where they may decide."""
+    guess = _heard_with_history(classify(question), question, history)
+    guess = _heard_with_newcomers(guess, roster)
+    if settings.routing_mode == "llm":
+        return guess
+    if has_only_tables(options) and DATA in roster:
+        return _heard_with_tables(guess)
+    if options.image_attachments and not has_documents(options):
+        return _heard_with_pictures(guess, roster)
+    return await _heard_with_documents(context, guess, question, roster, has_chosen=has_documents(options))
+
+
 def by_guess(guess: Guess, roster: Mapping[str, AgentSpec]) -> Route:
     """The way that the patterns point out."""
     rivals = (guess.agent, *guess.rivals)
@@ -132,20 +152,12 @@ async def _asked(
     *,
     roster: Mapping[str, AgentSpec],
     history: Sequence[Mapping[str, str]],
-    history_length: int,
     options: Options,
 ) -> Route:
     """The way that the router's model points out. An answer that cannot be used is no confidence at all."""
     rivals = (guess.agent, *guess.rivals)
     try:
-        routed = await ask_router(
-            context,
-            question,
-            roster=roster,
-            history=history,
-            history_length=history_length,
-            options=options,
-        )
+        routed = await ask_router(context, question, roster=roster, history=history, options=options)
     except StepFailed as error:
         return _settled(
             CHAT,
@@ -240,9 +252,9 @@ def _heard_with_newcomers(guess: Guess, roster: Mapping[str, AgentSpec]) -> Gues
     return guess
 
 
-def _heard_with_history(guess: Guess, question: str, history_length: int) -> Guess:
+def _heard_with_history(guess: Guess, question: str, history: Sequence[Mapping[str, str]]) -> Guess:
     """In a conversation, "and in 2024?" and "no, the other one" belong to whoever answered before: the patterns cannot
     tell who that was."""
-    if history_length and guess.sure and _is_for_chat(guess) and goes_on(readable(question)):
+    if history and guess.sure and _is_for_chat(guess) and goes_on(readable(question)):
         return replace(guess, sure=False, confidence=0.6, reason=GOES_ON)
     return guess

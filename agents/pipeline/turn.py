@@ -11,20 +11,21 @@ from agents.engine.events import Check, Config, Source, Stage, StageStatus, Titl
 from agents.engine.states import AgentStatus
 from agents.exchange import AgentInput, AgentOutput, Metadata, Options
 from agents.pipeline import afterwards, carried_out, clarify, compose, plans
-from agents.pipeline.attachments import has_documents, has_only_tables, with_attachments
+from agents.pipeline.attachments import with_attachments
 from agents.pipeline.dispatch import dispatch
 from agents.pipeline.grounded import grounded
+from agents.pipeline.grounding import checks_of, evidence_of
 from agents.pipeline.guards import guard_input, guard_output, guard_project
 from agents.pipeline.not_agreed import NotAgreed, left_undone, told_beside
-from agents.pipeline.planner import Agreed, asked_first, make_plan
+from agents.pipeline.planner import Agreed, asked_first, make_plan, make_plan_by_words
 from agents.pipeline.plans import Plan
 from agents.pipeline.protected import needing_a_yes
 from agents.pipeline.recall import Recollection, recall
 from agents.pipeline.remembering import Origin, learn, may_learn, write_receipts
-from agents.pipeline.route import Route, decide
+from agents.pipeline.route import Route, decide, decide_by_words
 from agents.pipeline.titling import title_of
 from agents.pipeline.todo import state_of
-from agents.pipeline.verify import verified
+from agents.pipeline.verify import UNCHECKED, verified
 from agents.pipeline.work import DECIDED_BY_PEOPLE, commission, retry_config
 from agents.registry import specs
 from agents.run_budget import CODE as OUT_OF_BUDGET
@@ -104,7 +105,8 @@ async def run(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
     async def learned(branch: AgentContext) -> list[dict[str, Any]]:
         await write_receipts(branch, known)
         origin = _origin(context, setting)
-        return await learn(branch, question, known, capable=setting.capable, origin=origin, options=setting.options)
+        options = setting.options if setting.capable else None
+        return await learn(branch, question, known, origin=origin, options=options)
 
     async def answer(branch: AgentContext) -> tuple[Answered, Route, tuple[Check, ...]]:
         answered, route = await _answer(branch, question, setting, known)
@@ -148,15 +150,11 @@ def _origin(context: AgentContext, setting: Setting) -> Origin:
 
 async def _checked(context: AgentContext, answered: Answered, question: str, setting: Setting) -> tuple[Check, ...]:
     """The answer stands, and people have read it by now: its sentences are held against their sources."""
-    return await grounded(
-        context,
-        answered.text,
-        question=question,
-        sources=answered.sources,
-        outputs=answered.outputs,
-        capable=setting.capable,
-        options=setting.options,
-    )
+    evidence = evidence_of(answered.sources, answered.outputs)
+    checks = checks_of(answered.text, evidence, question=question)
+    if setting.capable:
+        checks = await grounded(context, checks, evidence, options=setting.options)
+    return tuple(checks)
 
 
 async def _setting(context: AgentContext, turn: Mapping[str, Any]) -> Setting:
@@ -192,30 +190,16 @@ async def _answer(
     context: AgentContext, question: str, setting: Setting, known: Recollection
 ) -> tuple[Answered, Route]:
     """Routes, and goes the way of the route."""
-    route = await decide(
+    route = await (decide if setting.capable else decide_by_words)(
         context,
         question,
         mode=setting.mode,
-        history_length=len(setting.history),
-        history=setting.history,
-        capable=setting.capable,
         roster=setting.roster,
         settings=setting.settings,
-        has_chosen_documents=has_documents(setting.options),
-        has_only_tables=has_only_tables(setting.options),
-        has_pictures=bool(setting.options.image_attachments),
+        history=setting.history,
         options=setting.options,
     )
-    clear = await clarify.clarified(
-        context,
-        question,
-        capable=setting.capable,
-        interactive=setting.options.interactive,
-        guess=route,
-        history_length=len(setting.history),
-        attached=bool(setting.options.attachment_ids or setting.options.document_ids),
-        options=setting.options,
-    )
+    clear = await _clarified(context, question, route, setting) if setting.capable else question
     if clear is None:
         await context.say(DECLINED)
         return Answered(DECLINED), route
@@ -223,6 +207,18 @@ async def _answer(
     if route.kind == "direct":
         return await _direct(context, brief, route, setting), route
     return await _planned(context, brief, setting), route
+
+
+async def _clarified(context: AgentContext, question: str, route: Route, setting: Setting) -> str | None:
+    return await clarify.clarified(
+        context,
+        question,
+        interactive=setting.options.interactive,
+        guess=route,
+        history_length=len(setting.history),
+        attached=bool(setting.options.attachment_ids or setting.options.document_ids),
+        options=setting.options,
+    )
 
 
 def _brief(context: AgentContext, question: str, setting: Setting, profile: dict[str, Any]) -> AgentInput:
@@ -327,15 +323,11 @@ async def _worked_through(
     plan, outputs, brief = agreed.plan, dict[str, AgentOutput](), _told_with(brief, agreed)
     for left in range(setting.settings.max_replans, -1, -1):
         outputs = await dispatch(context, plan, brief=brief, roster=setting.roster, done=outputs)
-        verdict = await verified(
-            context,
-            brief.original_question,
-            plan,
-            outputs,
-            history=setting.history,
-            capable=setting.capable,
-            options=brief.options,
-        )
+        verdict = UNCHECKED
+        if setting.capable:
+            verdict = await verified(
+                context, brief.original_question, plan, outputs, history=setting.history, options=brief.options
+            )
         if verdict.note:
             context.emit(Stage(name="verify", description=verdict.note, status=StageStatus.COMPLETED))
         if verdict.satisfied or not left:
@@ -367,13 +359,14 @@ async def _make_plan(
     done: Mapping[str, AgentOutput] | None = None,
     feedback: str = "",
 ) -> Plan:
+    if not setting.capable:
+        return await make_plan_by_words(context, brief.original_question, roster=setting.roster)
     return await make_plan(
         context,
         brief.original_question,
         history=setting.history,
         profile=brief.long_term_memory,
         roster=setting.roster,
-        capable=setting.capable,
         options=brief.options,
         before=before,
         done=done or {},

@@ -50,6 +50,9 @@ class Verdict(Value):
     note: str = ""
 
 
+UNCHECKED: Final = Verdict(satisfied=True, note="Only a capable model can check the results.")
+
+
 async def verified(
     context: AgentContext,
     question: str,
@@ -57,12 +60,9 @@ async def verified(
     outputs: Mapping[str, AgentOutput],
     *,
     history: Sequence[Mapping[str, str]] = (),
-    capable: bool,
     options: Options = _NO_OPTIONS,
 ) -> Verdict:
-    """Failures that can be mended are named without asking a model; without a capable one nothing else is checked."""
-    if not capable:
-        return Verdict(satisfied=True, note="Only a capable model can check the results.")
+    """Failures that can be mended are named without asking a model."""
     lost = beyond_mending(plan, outputs)
     failed = {
         task.id: outputs[task.id].error or "it gave no result"

@@ -50,7 +50,6 @@ async def ask_router(
     *,
     roster: Mapping[str, AgentSpec],
     history: Sequence[Mapping[str, str]],
-    history_length: int,
     options: Options = _NO_OPTIONS,
 ) -> Routed:
     """The router's answer as it is: its agent may be one that there is not. Raises StepFailed.
@@ -58,11 +57,10 @@ async def ask_router(
     `options`: with what is attached. Where the person chose a provider, what they asked is not shown to another.
     """
     system = filled_for_all(read_prompt(PROMPT), agents=described(roster.values(), tools=False), several=SEVERAL)
-    earlier = f"{history_length} earlier messages" if history_length and not history else ""
     told = sections(
         ("Question", question_of(question)),
         ("Files that belong to it", files_of(options)),
-        ("Conversation so far", conversation_of(history) or earlier),
+        ("Conversation so far", conversation_of(history)),
     )
     request = request_of(NAME, Tier.FLASH, system, user(told), options=options.of_the_person)
     return await context.structured(request, Routed, stage=NAME)

@@ -75,7 +75,7 @@ async def test_nothing_is_learned_of_a_question_that_others_may_have_written_a_p
     async def program(context: AgentContext) -> Any:
         await context.note(NOTE, lambda: [line])
         origin = Origin("r", context.run.about.execution_id)
-        return await _learned(context, POISON, Recollection(is_on=True), capable=False, origin=origin, options=None)
+        return await _learned(context, POISON, Recollection(is_on=True), origin=origin, options=None)
 
     end = await case_of(program, gateway_of()).drive()
 

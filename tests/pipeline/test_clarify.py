@@ -23,7 +23,6 @@ def unclear(*questions: Any) -> str:
 
 def clarifying(alone: Alone, question: str = DOUBTFUL, **more: Any) -> LoopCase:
     given: dict[str, Any] = {
-        "capable": True,
         "interactive": True,
         "guess": Route("direct", "chat", "It is one short question."),
         **more,
@@ -91,7 +90,6 @@ def test_a_conversation_or_an_attachment_may_say_what_is_meant(more: dict[str, A
     "more",
     [
         {"question": "What is the capital of France?"},
-        {"capable": False},
         {"history_length": 2},
         {"guess": Route("direct", "chat", "", skill="image_generation")},
     ],

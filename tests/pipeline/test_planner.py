@@ -1,16 +1,18 @@
 """Plans by the planner's model: taken, amended, or replaced; always one that can be run, and people are told."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from agents.engine.states import StepKind
 from agents.exchange import AgentOutput, Options
-from agents.pipeline.planner import make_plan
+from agents.pipeline.planner import make_plan, make_plan_by_words
 from agents.pipeline.plans import Plan, PlanTask, faults_of, stages
 from agents.roles.router import ask_router
 from agents.runtime.context import AgentContext
+from agents.spec import AgentSpec
 from tests.doubles.memory_journal import Death
 from tests.loop.driving import LoopCase
 from tests.pipeline.rosters import ROSTER
@@ -40,20 +42,31 @@ CYCLE = answer(task("a", "rag", ["b"]), task("b", "web", ["a"]))
 
 def planning(alone: Alone, question: str = QUESTION, **more: Any) -> LoopCase:
     async def program(context: AgentContext, value: Any) -> Any:
-        given: dict[str, Any] = {"history": (), "profile": {}, "roster": ROSTER, "capable": True, **more}
+        given: dict[str, Any] = {"history": (), "profile": {}, "roster": ROSTER, **more}
         plan = await make_plan(context, question, **given)
         return plan.model_dump(mode="json")
 
     return alone(program)
 
 
+def planning_by_words(alone: Alone, question: str) -> LoopCase:
+    async def program(context: AgentContext, value: Any) -> Any:
+        plan = await make_plan_by_words(context, question, roster=ROSTER)
+        return plan.model_dump(mode="json")
+
+    return alone(program)
+
+
 async def planned(alone: Alone, question: str = QUESTION, **more: Any) -> tuple[Plan, list[dict[str, Any]]]:
+    return await made(planning(alone, question, **more), roster=more.get("roster", ROSTER))
+
+
+async def made(case: LoopCase, *, roster: Mapping[str, AgentSpec] = ROSTER) -> tuple[Plan, list[dict[str, Any]]]:
     """The plan, and what people were told; checked as every plan is before it is run."""
-    case = planning(alone, question, **more)
     end = await case.drive()
     assert end.how == "completed", end
     plan = Plan.model_validate(end.value)
-    assert faults_of(plan, agents=more.get("roster", ROSTER)) == []
+    assert faults_of(plan, agents=roster) == []
     return plan, case.all_events
 
 
@@ -292,7 +305,7 @@ class TestWhoDoesItAlone:
         scripted_server.script(Script(text=CYCLE, times=3))
 
         async def program(context: AgentContext, value: Any) -> Any:
-            more: dict[str, Any] = {"history": (), "profile": {}, "roster": NEEDY, "capable": True}
+            more: dict[str, Any] = {"history": (), "profile": {}, "roster": NEEDY}
             plan = await make_plan(context, "Search the web for bikes", **more)
             await context.ask("input", {"question": "go on?", "options": []})
             return plan.tasks[0].agent
@@ -353,13 +366,13 @@ class TestWithoutACapableModel:
     async def test_the_patterns_plan(self, alone: Alone) -> None:
         question = "Search my docs for the budget, find benchmarks online, then write code to compare them"
 
-        plan, events = await planned(alone, question, capable=False)
+        plan, events = await made(planning_by_words(alone, question))
 
         assert (plan.origin, [one.agent for one in plan.tasks]) == ("patterns", ["rag", "web", "code"])
         assert len(overviews(events)) == 1
 
     async def test_or_else_one_agent_does_it(self, alone: Alone) -> None:
-        plan, events = await planned(alone, "Analyze and compare the figures in sales.csv", capable=False)
+        plan, events = await made(planning_by_words(alone, "Analyze and compare the figures in sales.csv"))
 
         assert (plan.origin, [one.agent for one in plan.tasks], plan.notice) == ("single", ["data"], "")
         assert overviews(events) == []
@@ -371,11 +384,11 @@ async def test_planning_runs_beside_what_else_is_going_on(alone: Alone, scripted
 
     async def program(context: AgentContext, value: Any) -> Any:
         async def plan(branch: AgentContext) -> Any:
-            made = await make_plan(branch, QUESTION, history=(), profile={}, roster=ROSTER, capable=True)
+            made = await make_plan(branch, QUESTION, history=(), profile={}, roster=ROSTER)
             return made.origin
 
         async def other(branch: AgentContext) -> Any:
-            return (await ask_router(branch, "Who?", roster=ROSTER, history=(), history_length=0)).agent
+            return (await ask_router(branch, "Who?", roster=ROSTER, history=())).agent
 
         return await context.all(plan, other)
 

@@ -9,7 +9,7 @@ import pytest
 from agents.exchange import Attachment, AttachmentKind, Options
 from agents.modes import MODES, is_available
 from agents.pipeline.attachments import has_only_tables
-from agents.pipeline.route import decide
+from agents.pipeline.route import decide, decide_by_words
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import PipelineSettings
 from tests.pipeline.rosters import ROSTER, spec_of
@@ -18,6 +18,7 @@ from tests.scripted.server import ScriptedServer
 from tests.skills.alone import Alone
 
 UNSURE = "Proofread the spreadsheet"
+PICTURE = AttachmentKind.PICTURE
 
 
 async def routed(
@@ -26,24 +27,22 @@ async def routed(
     *,
     mode: str | None = None,
     routing_mode: str = "auto",
-    capable: bool = True,
+    way: Any = decide,
     history: tuple[dict[str, str], ...] = (),
     roster: Any = ROSTER,
-    **attached: Any,
+    files: tuple[str, ...] = (),
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The route, and the event that told of it."""
+    """The route, and the event that told of it. `files`: the types of what is attached."""
 
     async def program(context: AgentContext, value: Any) -> Any:
-        route = await decide(
+        route = await way(
             context,
             question,
             mode=mode,
-            history_length=len(history),
-            capable=capable,
             roster=roster,
             settings=PipelineSettings(routing_mode=routing_mode),
             history=history,
-            **attached,
+            options=with_files(*files),
         )
         return asdict(route)
 
@@ -52,6 +51,15 @@ async def routed(
     assert end.how == "completed", end
     (event,) = case.events("routing")
     return end.value, event
+
+
+def with_files(*types: str) -> Options:
+    files = [
+        Attachment(id=one, name=f"a.{one}", kind=PICTURE if one == "png" else AttachmentKind.DOCUMENT, doc_type=one)
+        for one in types
+    ]
+    pictures = tuple(one.id for one in files if one.kind is PICTURE)
+    return Options(attachment_ids=types, attached=tuple(files), image_attachments=pictures)
 
 
 def answer(agent: str, confidence: Any = 0.9, reason: str = "It fits.") -> str:
@@ -175,9 +183,11 @@ async def test_an_answer_of_no_use_counts_as_unsure(
     assert event["reason"]
 
 
-@pytest.mark.parametrize(("routing_mode", "capable"), [("deterministic", True), ("auto", False), ("llm", False)])
-async def test_no_model_is_asked_where_none_shall_be(alone: Alone, routing_mode: str, capable: bool) -> None:
-    route, _ = await routed(alone, UNSURE, routing_mode=routing_mode, capable=capable)
+@pytest.mark.parametrize(
+    ("way", "routing_mode"), [(decide, "deterministic"), (decide_by_words, "auto"), (decide_by_words, "llm")]
+)
+async def test_no_model_is_asked_where_none_shall_be(alone: Alone, way: Any, routing_mode: str) -> None:
+    route, _ = await routed(alone, UNSURE, way=way, routing_mode=routing_mode)
 
     assert (route["agent"], route["method"], route["is_low_confidence"]) == ("chat", "heuristic", True)
 
@@ -272,7 +282,7 @@ async def test_an_agent_that_was_added_can_be_chosen_by_the_router(
 async def test_where_only_pictures_are_attached_whoever_can_look_at_them_works_on_it(
     alone: Alone, question: str
 ) -> None:
-    route, _ = await routed(alone, question, has_pictures=True)
+    route, _ = await routed(alone, question, files=("png",))
 
     assert (route["agent"], route["method"]) == ("chat", "heuristic")
 
@@ -282,18 +292,18 @@ async def test_a_picture_is_for_an_agent_that_takes_files_too_and_a_mode_wins(al
     takes_files = {**ROSTER, "code": spec_of("code", ("use_document",))}
     question = "Write a Python script that crops this image"
 
-    by_words, _ = await routed(alone, question, has_pictures=True, roster=takes_files)
-    by_mode, _ = await routed(alone, "What is in this picture?", has_pictures=True, mode="rag")
+    by_words, _ = await routed(alone, question, files=("png",), roster=takes_files)
+    by_mode, _ = await routed(alone, "What is in this picture?", files=("png",), mode="rag")
 
     assert (by_words["agent"], by_mode["agent"]) == ("code", "rag")
 
 
 @pytest.mark.spec("S52")
-@pytest.mark.parametrize("has_pictures", [True, False])
+@pytest.mark.parametrize("files", [("pdf", "png"), ("pdf",)])
 async def test_a_document_that_can_be_searched_is_searched_whatever_is_attached_beside_it(
-    alone: Alone, has_pictures: bool
+    alone: Alone, files: tuple[str, ...]
 ) -> None:
-    route, _ = await routed(alone, "What does it show?", has_chosen_documents=True, has_pictures=has_pictures)
+    route, _ = await routed(alone, "What does it show?", files=files)
 
     assert (route["agent"], route["reason"]) == ("rag", "Documents were chosen for it.")
 
@@ -304,7 +314,7 @@ async def test_what_comes_with_a_question_is_what_it_is_about_whatever_was_said_
 ) -> None:
     history = ({"role": "user", "content": "Who won the cup?"}, {"role": "assistant", "content": "Oslo."})
 
-    route, _ = await routed(alone, question, history=history, has_chosen_documents=True)
+    route, _ = await routed(alone, question, history=history, files=("pdf",))
 
     assert (route["agent"], route["method"]) == ("rag", "heuristic")
 
@@ -325,9 +335,9 @@ async def test_where_only_tables_are_attached_whoever_reckons_with_them_works_on
 ) -> None:
     history = ({"role": "user", "content": "Who won the cup?"}, {"role": "assistant", "content": "Oslo."})
 
-    first, event = await routed(alone, question, has_chosen_documents=True, has_only_tables=True)
-    later, _ = await routed(alone, question, history=history, has_chosen_documents=True, has_only_tables=True)
-    beside_others, _ = await routed(alone, question, has_chosen_documents=True)
+    first, event = await routed(alone, question, files=("csv",))
+    later, _ = await routed(alone, question, history=history, files=("csv",))
+    beside_others, _ = await routed(alone, question, files=("csv", "pdf"))
 
     assert (first["agent"], first["method"], event["reason"]) == ("data", "heuristic", "A table is attached to it.")
     assert later["agent"] == "data"
@@ -343,18 +353,14 @@ async def test_where_only_tables_are_attached_whoever_reckons_with_them_works_on
     ],
 )
 async def test_a_table_takes_nothing_from_whom_the_words_name(alone: Alone, question: str, agent: str) -> None:
-    route, _ = await routed(alone, question, has_chosen_documents=True, has_only_tables=True)
+    route, _ = await routed(alone, question, files=("csv",))
 
     assert route["agent"] == agent
 
 
 def test_only_tables_are_tables_and_what_nobody_looked_up_is_none() -> None:
-    def with_types(*types: str) -> Options:
-        files = [Attachment(id=one, name=f"a.{one}", kind=AttachmentKind.DOCUMENT, doc_type=one) for one in types]
-        return Options(attachment_ids=types, attached=tuple(files))
-
-    assert all(has_only_tables(with_types(*types)) for types in [("xlsx",), ("csv", "ods"), ("xls",)])
-    assert not any(has_only_tables(with_types(*types)) for types in [(), ("pdf",), ("csv", "pdf"), ("csv", "png")])
+    assert all(has_only_tables(with_files(*types)) for types in [("xlsx",), ("csv", "ods"), ("xls",)])
+    assert not any(has_only_tables(with_files(*types)) for types in [(), ("pdf",), ("csv", "pdf"), ("csv", "png")])
     assert not has_only_tables(Options(attachment_ids=("a",)))
 
 

@@ -53,9 +53,7 @@ async def _planner(context: AgentContext, options: Options) -> Any:
 
 
 async def _router(context: AgentContext, options: Options) -> Any:
-    return await ask_router(
-        context, "Summarize this", roster=ROSTER, history=HISTORY, history_length=len(HISTORY), options=options
-    )
+    return await ask_router(context, "Summarize this", roster=ROSTER, history=HISTORY, options=options)
 
 
 async def _clarifier(context: AgentContext, options: Options) -> Any:

@@ -45,9 +45,9 @@ def failed(task_id: str, error: str) -> AgentOutput:
 ALL = {task_id: done(task_id) for task_id in "abcd"}
 
 
-async def judged(alone: Alone, outputs: dict[str, AgentOutput], *, capable: bool = True, **more: Any) -> Verdict:
+async def judged(alone: Alone, outputs: dict[str, AgentOutput], **more: Any) -> Verdict:
     async def program(context: AgentContext, value: Any) -> Any:
-        verdict = await verified(context, "Is our budget usual?", PLAN, outputs, capable=capable, **more)
+        verdict = await verified(context, "Is our budget usual?", PLAN, outputs, **more)
         return verdict.model_dump(mode="json")
 
     end = await alone(program).drive()
@@ -202,9 +202,3 @@ async def test_an_answer_is_not_lost_for_want_of_a_verifier(
 
     assert verdict.satisfied
     assert verdict.note
-
-
-async def test_without_a_capable_model_nothing_is_asked(alone: Alone) -> None:
-    verdict = await judged(alone, {**ALL, "b": failed("b", "model_garbled")}, capable=False)
-
-    assert verdict.satisfied

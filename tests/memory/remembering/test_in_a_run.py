@@ -12,8 +12,7 @@ from asgiref.sync import sync_to_async
 from agents.actions import release_runner
 from agents.models import Execution, Step
 from agents.pipeline import afterwards
-from agents.pipeline.recall import Recollection
-from agents.pipeline.remembering import Origin, _findings
+from agents.pipeline.remembering import Origin, _plainly_said
 from agents.tools.taint import ASKED_BY_AN_AGENT
 from memory.kinds import MemoryKind, MemoryStatus, ProfileField
 from memory.models import Memory, MemorySwitch, MemoryUse
@@ -363,8 +362,8 @@ def _answering(server: ScriptedServer) -> list[Any]:
     return [call for call in server.calls if "About the person" in call.last_user]
 
 
-async def test_without_a_capable_model_patterns_learn_what_is_plainly_said(alice: Any) -> None:
+def test_without_a_capable_model_patterns_learn_what_is_plainly_said() -> None:
     text = "My name is Anna and I work at Acme. Remember that my dog is called Rex."
-    found = await _findings(None, text, Recollection(is_on=True), wishes_in(text), capable=False, options=None)  # type: ignore[arg-type]
+    found = _plainly_said(text, wishes_in(text))
 
     assert {one.text for one in found} == {"Anna", "Acme", "My dog is called Rex."}
