@@ -15,10 +15,10 @@ from django.utils.translation import gettext_lazy as _
 
 # Django looks for pages and panels here; each part has its own beside its models.
 from agents import admin_home as _home  # noqa: F401
-from agents import agent_reading, plan_reading, reading
 from agents.apps import admin as _apps  # noqa: F401
 from agents.guardrails import admin as _guardrails  # noqa: F401
 from agents.guardrails import admin_home as _guardrails_home  # noqa: F401
+from agents.log import agent_reading, plan_reading, reading
 from agents.mail import admin as _mailboxes  # noqa: F401
 from agents.mcp import admin as _mcp  # noqa: F401
 from agents.models import AgentExecution, Effect, Event, Execution, Intervention, Runner, Step

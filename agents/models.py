@@ -53,7 +53,7 @@ class ExecutionQuerySet(models.QuerySet["Execution"]):
 class Execution(models.Model):
     """One run, started by one turn or API call. Whoever holds the lease of the newest epoch drives it.
 
-    Its log and its journal lie in the month that its id tells (`agents.partitions`).
+    Its log and its journal lie in the month that its id tells (`agents.log.partitions`).
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)

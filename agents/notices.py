@@ -5,8 +5,8 @@ news is sent is known to `hyperagent.notices`.
 from typing import Any
 
 from agents.engine.states import ExecutionStatus
+from agents.log.shapes import usage_of
 from agents.models import Execution
-from agents.shapes import usage_of
 from hyperagent.lib.text import title_from
 from hyperagent.lib.times import iso
 from hyperagent.notices import actions as notices

@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from agents import actions
 from agents.apps.models import App
-from agents.blanking import blank_runs
 from agents.guardrails.models import Verdict
+from agents.log.blanking import blank_runs
 from agents.mail.models import MailAccount
 from agents.mcp.models import McpServer, McpSignIn
 from agents.models import Execution

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.exchange import AgentInput, Work
+from agents.craft.exchange import AgentInput, Work
 from agents.runtime.context import AgentContext
 from agents.tuning.values import MOST_RETRIES, Approval, Tuning
 from hyperagent.lib.llm.types import Tier

@@ -8,7 +8,8 @@ from django.conf import settings
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from agents import describing, folding, log_retention, partitions
+from agents import describing
+from agents.log import folding, log_retention, partitions
 from agents.models import Execution
 from agents.sandbox import snapshots
 from agents.usage import alerts, purses

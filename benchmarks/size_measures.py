@@ -20,9 +20,9 @@ from django.test import Client
 from django.utils.module_loading import autodiscover_modules, import_string
 from psycopg.conninfo import conninfo_to_dict
 
-from agents import folding
 from agents.engine.chain import GENESIS
 from agents.engine.states import ExecutionStatus
+from agents.log import folding
 from agents.models import Execution
 from agents.runtime import leases, store
 from agents.runtime.loading import load

@@ -10,9 +10,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from agents import actions as runs
+from agents.craft.unheard import unheard
 from agents.engine.states import ExecutionStatus
 from agents.models import Execution
-from agents.unheard import unheard
 from conversations import actions
 from conversations.models import Conversation, Message
 from conversations.options import without

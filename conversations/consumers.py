@@ -14,8 +14,8 @@ from contextlib import AsyncExitStack
 from typing import Any, assert_never
 from urllib.parse import parse_qs
 
-from agents import reading
-from agents.reading import Progress
+from agents.log import reading
+from agents.log.reading import Progress
 from conversations import frames
 from conversations.frames import Ack, Cancel, Intervene, Ping, Respond, Say, Steer, Verb
 from conversations.handshake import Caller

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
-from agents.shapes import model_of, plan_shape
+from agents.log.shapes import model_of, plan_shape
 from conversations import branches
 from conversations.headings import deeper
 from conversations.models import Conversation, Message, Role

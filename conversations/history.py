@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple, NotRequired, TypedDict
 
-from agents.earlier_turns import SUMMARY_OF, is_summary
+from agents.craft.earlier_turns import SUMMARY_OF, is_summary
 from agents.tools.taint import Taint, joined, taint_from
 from agents.tools.untrusted import marked_untrusted
 from conversations.models import Role

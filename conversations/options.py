@@ -7,7 +7,7 @@ from typing import Any, TypedDict, cast
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from agents import exchange as rules
+from agents.craft import exchange as rules
 from hyperagent.lib.conf import ExecutionMode
 from hyperagent.lib.llm import LLMSettings, Tier
 from hyperagent.lib.llm.config import UnknownProvider, named_model
@@ -19,7 +19,7 @@ _OF_THE_CALL = ("interactive", "on_approval", "preapproved")
 
 class ChosenOptions(TypedDict, total=False):
     """What was chosen for the run, as it is stored with the question and told to the run, which reads it as
-    `agents.exchange.Options`. What nobody chose is not in it."""
+    `agents.craft.exchange.Options`. What nobody chose is not in it."""
 
     task_id: str
     provider: str

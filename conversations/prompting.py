@@ -22,7 +22,7 @@ import orjson
 from django.conf import settings
 from django.utils import timezone
 
-from agents.reading import LoggedEvent
+from agents.log.reading import LoggedEvent
 from hitl import actions, budgets
 from hitl.answers import response_from
 from hitl.kinds import RequestKind, RequestStatus, Via

@@ -5,10 +5,10 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from agents.agent_reading import runs_with_usage
 from agents.engine.states import TERMINAL_STATUSES
+from agents.log.agent_reading import runs_with_usage
+from agents.log.reading import log_end
 from agents.models import Execution
-from agents.reading import log_end
 from conversations.models import Conversation, Message
 from conversations.shapes import message_shape
 from hyperagent.accounts.models import User

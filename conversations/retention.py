@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from agents.blanking import blank_runs
+from agents.log.blanking import blank_runs
 from agents.models import Execution
 from conversations import actions, afterwards, follow_ups, summaries
 from conversations.models import Conversation, Message, Role

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agents.shapes import checks_of, reply_summary, sources_of
+from agents.log.shapes import checks_of, reply_summary, sources_of
 from conversations.models import Conversation, Message, Role
 from hyperagent.lib.times import iso
 

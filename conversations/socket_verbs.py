@@ -11,8 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from agents import actions as runs
-from agents import agent_reading
-from agents import shapes as run_shapes
+from agents.log import agent_reading
+from agents.log import shapes as run_shapes
 from conversations import actions, handshake, shapes
 from conversations.frames import Cancel, Intervene, Respond, Say, Steer, Verb
 from conversations.handshake import Caller, Credentials

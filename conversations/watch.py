@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
-from agents import reading
-from agents.reading import Progress
+from agents.log import reading
+from agents.log.reading import Progress
 from conversations.handshake import Caller, still_let_in
 from conversations.models import Conversation
 from hitl.reading import pending_by_user

@@ -6,7 +6,7 @@ that acknowledges has WINDOW_EVENTS under way, one that never does gets SILENT_B
 
 from dataclasses import dataclass, field
 
-from agents.following import Recent
+from agents.log.following import Recent
 
 WINDOW_EVENTS = 200
 SILENT_BYTES = 2_000_000

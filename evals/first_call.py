@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agents.craft.exchange import AgentInput, Work
 from agents.engine.context import Context
 from agents.engine.errors import StepFailed
 from agents.engine.records import StepRecord
 from agents.engine.states import StepKind
-from agents.exchange import AgentInput, Work
 from agents.pipeline.handoffs import targets_of
 from agents.registry import agents, specs
 from agents.runtime.context import AgentContext

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from agents.craft.exchange import AgentOutput, OutputMetadata
 from agents.engine.events import Source
 from agents.engine.ids import sibling_id
 from agents.engine.records import AgentRecord
 from agents.engine.states import AgentStatus, StepKind, StepStatus
-from agents.exchange import AgentOutput, OutputMetadata
 from agents.pipeline.compose import ToCompose
 from agents.pipeline.compose import run as compose
 from agents.pipeline.effective_task import Intent, effective_task

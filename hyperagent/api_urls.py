@@ -17,7 +17,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from agents.event_schema import sent_schema
+from agents.log.event_schema import sent_schema
 from hyperagent.errors import api_not_found, only_looked_at
 from hyperagent.lib import languages
 

@@ -13,11 +13,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agents import actions, agent_reading, older_shapes, shapes
+from agents import actions
 from agents.api import older_serializers, serializers
 from agents.availability import why_unavailable
 from agents.engine.states import StepKind
 from agents.guardrails.showing import Shown
+from agents.log import agent_reading, older_shapes, shapes
 from agents.models import AgentExecution, Execution
 from agents.registry import specs
 from agents.spec import AgentSpec

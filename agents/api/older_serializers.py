@@ -1,4 +1,4 @@
-"""The shapes of the older agent-tree programs, in their spelling. Values: `agents.older_shapes`."""
+"""The shapes of the older agent-tree programs, in their spelling. Values: `agents.log.older_shapes`."""
 # ruff: noqa: N815 - the names are theirs
 
 from typing import Any

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from agents import actions, describing
 from agents.api.search_serializers import FoundSerializer, SearchSerializer
 from agents.engine.states import ExecutionStatus
-from agents.following import settled
+from agents.log.following import settled
 from agents.models import Execution
 from agents.pipeline.rerank import NAME as RERANK
 from agents.roles.reranker import PASSAGE_CHARS, PASSAGES

@@ -1,5 +1,5 @@
 """The shapes of the executions' endpoints, for checking what comes in and for the API's description. Values:
-`agents.shapes`.
+`agents.log.shapes`.
 """
 
 from typing import Any

@@ -6,9 +6,9 @@ from typing import Any
 
 import orjson
 
-from agents.following import follow
+from agents.log.following import follow
+from agents.log.reading import LoggedEvent
 from agents.models import Execution
-from agents.reading import LoggedEvent
 from hyperagent.lib.async_api import GO_ON, KEEP_ALIVE, MAX_BYTES, RETRY
 
 

@@ -14,12 +14,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agents import actions, agent_reading, plan_reading, reading, results, shapes
+from agents import actions
 from agents.api import serializers
 from agents.api.streaming import server_sent
 from agents.engine.states import ExecutionStatus
+from agents.log import agent_reading, plan_reading, reading, results, shapes
+from agents.log.plan_reading import Told
 from agents.models import Execution
-from agents.plan_reading import Told
 from hyperagent.accounts.authentication import HasScope
 from hyperagent.accounts.models import User
 from hyperagent.accounts.scopes import Scope

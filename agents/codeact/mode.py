@@ -3,7 +3,7 @@
 from typing import Final
 
 from agents import registry
-from agents.exchange import AgentInput
+from agents.craft.exchange import AgentInput
 from hyperagent.lib.conf import ExecutionMode
 
 SCRIPT_TOOL: Final = "execute_script"

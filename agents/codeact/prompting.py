@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from agents.codeact.mode import FUNCTIONS, callable_from_scripts
-from agents.prompts import fill, read_prompt
+from agents.craft.prompts import fill, read_prompt
 from hyperagent.lib.clipping import one_line
 
 PROMPT: Final = Path(__file__).parent / "library.md"

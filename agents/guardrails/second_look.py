@@ -10,7 +10,8 @@ from typing import Final, Literal
 
 from pydantic import BaseModel
 
-from agents.briefing import quoted
+from agents.craft.briefing import quoted
+from agents.craft.prompts import read_prompt
 from agents.engine.context import Outcome
 from agents.engine.errors import OutsideError, StepFailed
 from agents.engine.states import StepKind
@@ -19,7 +20,6 @@ from agents.guardrails.reporting import LATE, NOT_LOOKED_AT, Act, FindingSummary
 from agents.guardrails.scanner import Certainty, Place
 from agents.guardrails.settings import GuardSettings
 from agents.guardrails.wording.unbinding import ROLE
-from agents.prompts import read_prompt
 from agents.roles.asking import question_of, user
 from agents.runtime.context import AgentContext
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier

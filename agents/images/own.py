@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 from uuid import UUID
 
+from agents.craft.prompts import read_prompt
 from agents.images.naming import MEDIA_TYPES, path_of
-from agents.prompts import read_prompt
 from agents.runtime.driven import About
 from agents.runtime.underway import usage_of
 from agents.tools.providers import Documents, Workspace

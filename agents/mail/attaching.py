@@ -5,7 +5,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from agents.exchange import Value
+from agents.craft.exchange import Value
 from agents.mail.files import MOST_BYTES, AttachedFile, safe_name
 from agents.tools.tool import Call, ToolError
 from memory.workspaces.paths import media_type_of

@@ -4,7 +4,7 @@ from django.db import migrations
 from django.db.migrations.exceptions import IrreversibleError
 from django.utils import timezone
 
-from agents import partitions
+from agents.log import partitions
 
 
 def split(apps, schema_editor):

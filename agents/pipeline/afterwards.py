@@ -6,7 +6,7 @@ Who starts it, and what becomes of the title, is decided elsewhere (`conversatio
 
 from typing import Any, Final
 
-from agents.exchange import Options
+from agents.craft.exchange import Options
 from agents.pipeline.recall import recall
 from agents.pipeline.remembering import Origin, learn
 from agents.pipeline.titling import title_of

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from agents.craft.exchange import AgentInput, OnApproval, Work
 from agents.engine.context import Outcome
 from agents.engine.events import Stage as StageShown
 from agents.engine.events import StageStatus
 from agents.engine.states import StepKind
-from agents.exchange import AgentInput, OnApproval, Work
 from agents.mcp.definitions import CONNECTED
 from agents.pipeline.effective_task import Intent, effective_task
 from agents.roles.intent import intent_of

@@ -7,8 +7,8 @@ What cannot go along keeps nobody from going on: the call at the gateway says wh
 from collections.abc import Sequence
 from typing import Final
 
+from agents.craft.exchange import AgentInput, HandoffInfo
 from agents.engine.events import Handoff
-from agents.exchange import AgentInput, HandoffInfo
 from agents.pipeline.handoffs import MAX_ARTIFACTS
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import DrivenRun

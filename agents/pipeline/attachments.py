@@ -9,9 +9,9 @@ from uuid import UUID
 import structlog
 from django.db import DatabaseError
 
+from agents.craft.exchange import Attachment, AttachmentKind, Options
 from agents.engine.context import Outcome
 from agents.engine.states import StepKind
-from agents.exchange import Attachment, AttachmentKind, Options
 from agents.runtime.context import AgentContext
 from agents.tools.taint import ATTACHED
 from hyperagent.accounts.models import User

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
+from agents.craft.exchange import AgentOutput
 from agents.engine.journal import is_within
 from agents.engine.states import EffectStatus
-from agents.exchange import AgentOutput
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import DrivenRun
 from agents.tools.registry import tools

@@ -4,13 +4,13 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from agents.craft.exchange import Options
+from agents.craft.stages import stage
 from agents.engine.errors import StepFailed
-from agents.exchange import Options
 from agents.pipeline.clauses import begins_with_verb, readable
 from agents.pipeline.route import Route
 from agents.roles.clarifier import MAX_OPTIONS, Query, ask_clarifier
 from agents.runtime.context import AgentContext
-from agents.stages import stage
 
 MAX_ROUNDS: Final = 3
 _NO_OPTIONS: Final = Options()

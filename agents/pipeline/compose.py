@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from agents.craft.exchange import AgentOutput, Options, Value
+from agents.craft.stages import stage
 from agents.engine.errors import StepFailed
 from agents.engine.events import Source
-from agents.exchange import AgentOutput, Options, Value
 from agents.pipeline.carried_out import as_clause, carried_out
 from agents.pipeline.citations import check, cited, number, renumber
 from agents.pipeline.effective_task import Intent, effective_task, heading, is_override
@@ -19,7 +20,6 @@ from agents.pipeline.plans import Plan
 from agents.roles.composer import NAME, STAGE, Brief, Missing, Result, write_answer
 from agents.run_budget import CODE as OUT_OF_BUDGET
 from agents.runtime.context import AgentContext
-from agents.stages import stage
 from hyperagent.lib.clipping import one_line
 from hyperagent.lib.text import json_text, title_from
 

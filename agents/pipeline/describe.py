@@ -6,8 +6,8 @@ What of the document is shown is chosen by whoever starts it (`agents.describing
 from pathlib import Path
 from typing import Any, Final
 
-from agents.briefing import quoted
-from agents.prompts import read_prompt
+from agents.craft.briefing import quoted
+from agents.craft.prompts import read_prompt
 from agents.roles.asking import request_of, sections, user
 from agents.runtime.context import AgentContext
 from hyperagent.lib.clipping import beginning, one_line

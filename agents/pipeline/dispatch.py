@@ -4,11 +4,11 @@ from collections.abc import Container, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
+from agents.craft.exchange import AgentInput, AgentOutput
 from agents.engine.context import Handle
 from agents.engine.errors import StepFailed
 from agents.engine.events import ParallelComplete, ParallelStart, ParallelTask, PlanStepCompleted, TodoUpdate
 from agents.engine.states import AgentStatus
-from agents.exchange import AgentInput, AgentOutput
 from agents.pipeline import todo
 from agents.pipeline.blackboard import Board
 from agents.pipeline.carried_out import with_carried_out

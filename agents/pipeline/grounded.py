@@ -7,13 +7,13 @@ time. Nothing of the answer is changed. Where the model fails, what the words sa
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from agents.craft.exchange import Options
+from agents.craft.stages import stage
 from agents.engine.errors import StepFailed
 from agents.engine.events import Check
-from agents.exchange import Options
 from agents.pipeline.grounding import Evidence
 from agents.roles.grounder import NAME, Verdict, ask_grounder
 from agents.runtime.context import AgentContext
-from agents.stages import stage
 
 LIMIT_S: Final = 12.0
 

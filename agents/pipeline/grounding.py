@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from agents.craft.exchange import AgentOutput
 from agents.engine.events import Check, Source
-from agents.exchange import AgentOutput
 from agents.pipeline.figures import counted_in, facts_of
 from agents.pipeline.languages import language_of
 from agents.pipeline.sentences import Sentence, sentences_of

@@ -2,8 +2,8 @@
 
 from typing import Any, Final
 
+from agents.craft.exchange import Options
 from agents.engine.states import StepKind
-from agents.exchange import Options
 from agents.guardrails.content import neutral_text
 from agents.guardrails.output import Screened, screened
 from agents.guardrails.questions import look_at_question

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Final
 
-from agents.exchange import HandoffInfo
+from agents.craft.exchange import HandoffInfo
 from hyperagent.lib.clipping import at_a_boundary
 
 MAX_HANDOFFS: Final = 3

@@ -7,8 +7,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from agents.craft.exchange import AgentOutput
 from agents.engine.events import PlanStepCompleted, Stage, StageStatus
-from agents.exchange import AgentOutput
 from agents.pipeline.plans import Plan, PlanTask
 from agents.pipeline.protected import needing_a_yes
 from agents.pipeline.todo import state_of

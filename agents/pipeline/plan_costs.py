@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Final
 
+from agents.craft.exchange import Options, Value, meant
 from agents.engine.context import Outcome
 from agents.engine.states import StepKind
-from agents.exchange import Options, Value, meant
 from agents.pipeline.plans import PlanTask
 from agents.run_budget import written_plainly
 from agents.runtime.context import AgentContext

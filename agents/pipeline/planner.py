@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
+from agents.craft.exchange import AgentOutput, Options
+from agents.craft.stages import stage
 from agents.engine.errors import StepFailed
 from agents.engine.events import Stage, StageStatus
-from agents.exchange import AgentOutput, Options
 from agents.pipeline import protected
 from agents.pipeline.clauses import readable
 from agents.pipeline.deterministic import plan_by_patterns
@@ -32,7 +33,6 @@ from agents.pipeline.work import lacking
 from agents.roles.planner import Proposed, amending, ask_planner, opening, plan_of, task_of
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
-from agents.stages import stage
 from agents.tools import answers
 
 AMENDMENTS: Final = 2

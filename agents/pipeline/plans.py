@@ -5,8 +5,8 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
 
+from agents.craft.exchange import Value
 from agents.engine.events import PlannedStep, PlanOverview
-from agents.exchange import Value
 from agents.spec import AgentSpec
 
 MAX_TASKS: Final = 16

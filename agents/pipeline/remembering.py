@@ -13,11 +13,11 @@ from uuid import UUID
 
 from django.db import DatabaseError
 
+from agents.craft.exchange import Options
 from agents.engine.context import Outcome
 from agents.engine.errors import OutsideError, StepFailed
 from agents.engine.events import MemoryUsed
 from agents.engine.states import StepKind
-from agents.exchange import Options
 from agents.guardrails.questions import flagged
 from agents.pipeline.recall import Recollection
 from agents.roles.memory_extractor import extracted

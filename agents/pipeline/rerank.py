@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from agents.exchange import Options
+from agents.craft.exchange import Options
 from agents.roles.reranker import KEEP, Candidate, asked
 from agents.runtime.context import AgentContext
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from agents.craft.exchange import Options
 from agents.engine.errors import StepFailed
 from agents.engine.events import Routing
-from agents.exchange import Options
 from agents.modes import MODES, Mode, is_available, mode_named
 from agents.pipeline.attachments import has_documents, has_only_tables
 from agents.pipeline.clauses import readable

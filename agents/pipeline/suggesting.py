@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from pydantic import BaseModel, Field
 
-from agents.briefing import quoted
-from agents.exchange import Options
-from agents.prompts import read_prompt
+from agents.craft.briefing import quoted
+from agents.craft.exchange import Options
+from agents.craft.prompts import read_prompt
 from agents.roles.asking import conversation_of, request_of, sections, user
 from agents.runtime.context import AgentContext
 from agents.tools.taint import addresses_in

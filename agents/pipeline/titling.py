@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from agents.craft.prompts import read_prompt
 from agents.engine.errors import StepFailed
-from agents.prompts import read_prompt
 from agents.runtime.context import AgentContext
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 from hyperagent.lib.text import title_from

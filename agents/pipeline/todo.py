@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from agents.craft.exchange import AgentOutput
 from agents.engine.events import TodoItem
 from agents.engine.states import AgentStatus
-from agents.exchange import AgentOutput
 from agents.pipeline.effective_task import heading
 from agents.pipeline.plans import Plan, PlanTask
 from agents.runtime import attempts

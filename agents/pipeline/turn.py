@@ -5,11 +5,13 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from agents.craft.exchange import AgentInput, AgentOutput, Metadata, Options
+from agents.craft.stages import stage
+from agents.craft.today import day_in
 from agents.engine.context import LEFT
 from agents.engine.errors import StepFailed
 from agents.engine.events import Check, Config, Source, Stage, StageStatus, Title
 from agents.engine.states import AgentStatus
-from agents.exchange import AgentInput, AgentOutput, Metadata, Options
 from agents.pipeline import afterwards, carried_out, clarify, compose, plans
 from agents.pipeline.attachments import with_attachments
 from agents.pipeline.dispatch import dispatch
@@ -33,8 +35,6 @@ from agents.runtime.context import AgentContext
 from agents.runtime.driven import PipelineSettings
 from agents.runtime.spending import Terms
 from agents.spec import AgentSpec
-from agents.stages import stage
-from agents.today import day_in
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.errors import ModelError
 from hyperagent.lib.llm.resolve import Target, targets

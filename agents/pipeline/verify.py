@@ -3,13 +3,13 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
+from agents.craft.exchange import AgentOutput, Options, Value
+from agents.craft.stages import stage
 from agents.engine.errors import StepFailed
-from agents.exchange import AgentOutput, Options, Value
 from agents.pipeline.carried_out import as_clause, carried_out
 from agents.pipeline.plans import Plan, downstream, stages
 from agents.roles.verifier import Judged, ask_verifier
 from agents.runtime.context import AgentContext
-from agents.stages import stage
 from agents.tools.registry import tools
 
 STAGE: Final = "verify"

@@ -11,13 +11,7 @@ from typing import Any, Final
 
 import structlog
 
-from agents.engine.context import Outcome
-from agents.engine.errors import Skipped, StepFailed
-from agents.engine.events import PlanStep, Source
-from agents.engine.journal import is_within
-from agents.engine.states import AgentStatus, StepKind
-from agents.engine.tree import Undone
-from agents.exchange import (
+from agents.craft.exchange import (
     AgentInput,
     AgentOutput,
     DependencyOutput,
@@ -28,6 +22,12 @@ from agents.exchange import (
     RetryConfig,
     Work,
 )
+from agents.engine.context import Outcome
+from agents.engine.errors import Skipped, StepFailed
+from agents.engine.events import PlanStep, Source
+from agents.engine.journal import is_within
+from agents.engine.states import AgentStatus, StepKind
+from agents.engine.tree import Undone
 from agents.pipeline import approving, artifacts, carried_out, citations, todo
 from agents.pipeline.blackboard import Board
 from agents.pipeline.handoffs import HandoffManager

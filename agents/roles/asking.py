@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from agents.earlier_turns import as_quotation
-from agents.exchange import Options
-from agents.project_rules import with_project_rules, with_rules_of_another
+from agents.craft.earlier_turns import as_quotation
+from agents.craft.exchange import Options
+from agents.craft.project_rules import with_project_rules, with_rules_of_another
+from agents.craft.today import dated
 from agents.spec import AgentSpec
-from agents.today import dated
 from hyperagent.lib.clipping import beginning, ending
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from pydantic import BaseModel, Field, field_validator
 
-from agents.exchange import Options
-from agents.prompts import read_prompt
+from agents.craft.exchange import Options
+from agents.craft.prompts import read_prompt
 from agents.roles.asking import question_of, request_of, sections, user
 from agents.runtime.context import AgentContext
 from hyperagent.lib.llm.types import Tier

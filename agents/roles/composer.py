@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from agents.earlier_turns import earlier_turns
+from agents.craft.earlier_turns import earlier_turns
+from agents.craft.exchange import Options
+from agents.craft.hearing import with_said
+from agents.craft.project_rules import with_project_rules, with_rules_of_another
+from agents.craft.prompts import fill, read_prompt
+from agents.craft.today import dated
 from agents.engine.events import Source
-from agents.exchange import Options
-from agents.hearing import with_said
 from agents.pipeline.recall import format_user_profile
-from agents.project_rules import with_project_rules, with_rules_of_another
-from agents.prompts import fill, read_prompt
 from agents.runtime.context import AgentContext
-from agents.today import dated
 from agents.tools.untrusted import marked_untrusted
 from hyperagent.lib.clipping import at_a_boundary, one_line
 from hyperagent.lib.llm.types import Message, ModelReply, ModelRequest, Role, Tier

@@ -6,10 +6,10 @@ from typing import Final
 
 from pydantic import BaseModel, Field
 
-from agents.briefing import quoted
+from agents.craft.briefing import quoted
+from agents.craft.exchange import Options
+from agents.craft.prompts import read_prompt
 from agents.engine.events import Check
-from agents.exchange import Options
-from agents.prompts import read_prompt
 from agents.roles.asking import request_of, sections, user
 from agents.runtime.context import AgentContext
 from hyperagent.lib.clipping import beginning, one_line

@@ -5,11 +5,11 @@ from typing import Final, Literal
 
 from pydantic import BaseModel
 
-from agents.briefing import quoted
+from agents.craft.briefing import quoted
+from agents.craft.exchange import AgentInput
+from agents.craft.prompts import read_prompt
 from agents.engine.errors import StepFailed
-from agents.exchange import AgentInput
 from agents.pipeline.effective_task import Intent
-from agents.prompts import read_prompt
 from agents.roles.asking import question_of, sections, user
 from agents.runtime.context import AgentContext
 from hyperagent.lib.llm.environment import CLASSIFIER

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from pydantic import BaseModel, field_validator
 
-from agents.briefing import quoted
-from agents.exchange import Options
-from agents.prompts import read_prompt
+from agents.craft.briefing import quoted
+from agents.craft.exchange import Options
+from agents.craft.prompts import read_prompt
+from agents.craft.today import dated
 from agents.roles.asking import question_of, sections, user
 from agents.runtime.context import AgentContext
-from agents.today import dated
 from hyperagent.lib.clipping import beginning
 from hyperagent.lib.llm.types import Message, ModelRequest, Role, Tier
 from memory.kinds import MemoryKind, ProfileField

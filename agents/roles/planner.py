@@ -6,13 +6,13 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
-from agents.briefing import files_of, quoted
-from agents.earlier_turns import as_quotation
-from agents.exchange import AgentOutput, Options
+from agents.craft.briefing import files_of, quoted
+from agents.craft.earlier_turns import as_quotation
+from agents.craft.exchange import AgentOutput, Options
+from agents.craft.prompts import fill, read_prompt
 from agents.pipeline.carried_out import as_clause, carried_out
 from agents.pipeline.plans import MAX_TASKS, Plan, PlanTask
 from agents.pipeline.recall import format_user_profile
-from agents.prompts import fill, read_prompt
 from agents.roles.asking import assistant, described, question_of, request_of, sections, user
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec

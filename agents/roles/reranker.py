@@ -7,10 +7,10 @@ from typing import Final
 
 from pydantic import BaseModel, Field
 
-from agents.briefing import quoted
+from agents.craft.briefing import quoted
+from agents.craft.exchange import Options
+from agents.craft.prompts import fill, read_prompt
 from agents.engine.errors import StepFailed
-from agents.exchange import Options
-from agents.prompts import fill, read_prompt
 from agents.roles.asking import question_of, request_of, sections, user
 from agents.runtime.context import AgentContext
 from hyperagent.lib.clipping import beginning

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from pydantic import BaseModel, field_validator
 
-from agents.briefing import files_of
-from agents.exchange import Options
-from agents.prompts import filled_for_all, read_prompt
+from agents.craft.briefing import files_of
+from agents.craft.exchange import Options
+from agents.craft.prompts import filled_for_all, read_prompt
 from agents.roles.asking import conversation_of, described, question_of, request_of, sections, user
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec

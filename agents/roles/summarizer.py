@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from agents.craft.prompts import read_prompt
 from agents.guardrails.quoting import WEAK
-from agents.prompts import read_prompt
 from agents.runtime.context import AgentContext
 from hyperagent.lib.llm.types import Message, ModelReply, ModelRequest, Role, Tier
 

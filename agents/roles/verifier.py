@@ -6,10 +6,10 @@ from typing import Final
 
 from pydantic import BaseModel, field_validator
 
-from agents.briefing import quoted
-from agents.exchange import AgentOutput, Options
+from agents.craft.briefing import quoted
+from agents.craft.exchange import AgentOutput, Options
+from agents.craft.prompts import read_prompt
 from agents.pipeline.plans import Plan, PlanTask
-from agents.prompts import read_prompt
 from agents.roles.asking import conversation_of, question_of, request_of, sections, user
 from agents.runtime.context import AgentContext
 from hyperagent.lib.clipping import beginning, both_ends

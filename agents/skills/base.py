@@ -17,10 +17,10 @@ from typing import Any, Final, Generic, TypeVar
 
 from pydantic import BaseModel, Field
 
+from agents.craft.exchange import AgentInput, Value
+from agents.craft.hearing import with_said
 from agents.engine.context import Branch
 from agents.engine.events import Source
-from agents.exchange import AgentInput, Value
-from agents.hearing import with_said
 from agents.runtime.context import AgentContext
 from agents.runtime.tool_door import ToolReply
 from hyperagent.lib.llm.types import Message, ModelReply, Role, Tier

@@ -5,8 +5,8 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.exchange import AgentInput
-from agents.loop import react
+from agents.craft.exchange import AgentInput
+from agents.craft.loop import react
 from agents.skills.base import BadSkill, Graph, Skill, SkillContext, SkillResult
 from agents.spec import AgentSpec
 

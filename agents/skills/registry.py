@@ -10,9 +10,9 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 
 from agents import skills as package
+from agents.craft.exchange import AgentInput
 from agents.engine.errors import StepFailed
 from agents.engine.events import SkillOutput
-from agents.exchange import AgentInput
 from agents.runtime.context import AgentContext
 from agents.skills.base import MAX_DEPTH, BadSkill, Skill, SkillContext, SkillError, SkillResult
 from agents.skills.folders import folders, id_of

@@ -4,7 +4,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, model_validator
 
-from agents.exchange import Value
+from agents.craft.exchange import Value
 
 MOST_SLIDES: Final = 40
 MOST_POINTS: Final = 24

@@ -6,7 +6,7 @@ with any others the call is asked about anew.
 
 from typing import Any, Final, assert_never
 
-from agents.exchange import OnApproval
+from agents.craft.exchange import OnApproval
 from agents.pipeline.effective_task import Intent
 from agents.roles.intent import intent_of
 from agents.runtime import attempts

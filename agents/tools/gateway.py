@@ -9,12 +9,12 @@ from typing import Any, Final, cast
 import structlog
 from pydantic import BaseModel
 
+from agents.craft.exchange import AgentInput
 from agents.engine.canonical import digest
 from agents.engine.context import Outcome
 from agents.engine.events import Source, SourceFound, ToolCall, ToolResult
 from agents.engine.records import Path, StepRecord
 from agents.engine.states import StepKind
-from agents.exchange import AgentInput
 from agents.guardrails.calls import look_at_call
 from agents.mcp.tools import tool_of
 from agents.mcp.values import Offered

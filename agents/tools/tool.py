@@ -11,8 +11,8 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
+from agents.craft.exchange import AgentInput
 from agents.engine.events import Body, Source
-from agents.exchange import AgentInput
 from agents.mcp.definitions import CONNECTED
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import About

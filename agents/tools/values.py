@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import ConfigDict, Field, field_validator
 
-from agents.exchange import Value
+from agents.craft.exchange import Value
 
 Address = Annotated[str, Field(pattern=r"^[^\s@<>,;:\"]+@[^\s@<>,;:\"]+$", max_length=254)]
 Subject = Annotated[str, Field(pattern=r"^[^\r\n]*$", min_length=1, max_length=500)]

@@ -11,11 +11,11 @@ from typing import Any, Final, Self
 import structlog
 from pydantic import BaseModel
 
+from agents.craft.exchange import OnApproval, Options
 from agents.engine.canonical import canonical
 from agents.engine.context import Outcome
 from agents.engine.journal import still_counting
 from agents.engine.states import StepKind, StepStatus
-from agents.exchange import OnApproval, Options
 from agents.runtime.attempts import DENIED, FORBIDDEN, SWITCHED_OFF
 from agents.runtime.context import AgentContext
 from agents.runtime.lookups import Lookups

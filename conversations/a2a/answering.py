@@ -16,11 +16,11 @@ from a2a.utils.errors import A2AError, InternalError, JSONParseError, Unsupporte
 from django.conf import settings
 from django.http import HttpResponseBase, JsonResponse
 
-from agents import reading, shapes
 from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
-from agents.following import as_it_is, follow, waits
+from agents.log import reading, shapes
+from agents.log.following import as_it_is, follow, waits
+from agents.log.reading import LoggedEvent
 from agents.models import Execution
-from agents.reading import LoggedEvent
 from conversations.a2a import requests, responses, turns, wire
 from conversations.a2a.requests import Call, Method
 from conversations.models import Message

@@ -61,7 +61,7 @@ def state_of(state: TaskState) -> InState | None:
 def task(
     run: Json, *, artifacts: Sequence[Artifact], requests: Sequence[Json], question: Json | None, length: int | None
 ) -> Task:
-    """`run`: as `agents.shapes.finished` has it, with its `at` and `error`. `length`: how much of the history is
+    """`run`: as `agents.log.shapes.finished` has it, with its `at` and `error`. `length`: how much of the history is
     wanted; None: as much as there is."""
     whole = Task(id=run["execution_id"], context_id=run["conversation_id"], artifacts=artifacts)
     whole.status.CopyFrom(_status_of(run, requests))

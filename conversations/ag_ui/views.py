@@ -10,9 +10,9 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 
-from agents import reading
 from agents.engine.states import ExecutionStatus
-from agents.following import follow, waits
+from agents.log import reading
+from agents.log.following import follow, waits
 from agents.models import Execution
 from conversations import actions
 from conversations.api.query import end_of, faults_named, refuse_another

@@ -13,11 +13,11 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from agents import older_shapes, reading, shapes
 from agents.api.serializers import AfterSerializer, FinishedSerializer
 from agents.api.streaming import server_sent
 from agents.engine.states import ExecutionStatus
-from agents.following import settled
+from agents.log import older_shapes, reading, shapes
+from agents.log.following import settled
 from agents.models import Execution
 from agents.modes import resolve_mode
 from conversations import actions

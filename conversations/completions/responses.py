@@ -38,7 +38,7 @@ def usage(used: Mapping[str, Any]) -> Json:
 def completion(
     run: Mapping[str, Any], *, completion_id: str, model_name: str, created: int, warnings: Sequence[str]
 ) -> Json:
-    """`run`: as `agents.shapes.finished` has it."""
+    """`run`: as `agents.log.shapes.finished` has it."""
     message = {
         "role": "assistant",
         "content": run["answer"],
@@ -100,7 +100,7 @@ class Stream:
     def of(self, event: Mapping[str, Any]) -> list[Json]:
         """The chunks that this event is worth; of the last event the error, or the end of the stream.
 
-        With the last event comes what the run says of itself (`agents.shapes.finished`), as far as it is known.
+        With the last event comes what the run says of itself (`agents.log.shapes.finished`), as far as it is known.
         """
         kind, agent = event["type"], event.get("agent_id")
         if kind == "resync":

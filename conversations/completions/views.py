@@ -16,12 +16,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agents import shapes
 from agents.engine.states import ExecutionStatus
-from agents.following import follow, settled
+from agents.log import shapes
+from agents.log.following import follow, settled
+from agents.log.reading import LoggedEvent
 from agents.models import Execution
 from agents.modes import available_modes
-from agents.reading import LoggedEvent
 from conversations import actions
 from conversations.api import query
 from conversations.completions import requests, responses, serializers

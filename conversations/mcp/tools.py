@@ -11,10 +11,10 @@ from uuid import UUID
 from django.utils import timezone
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents import shapes
 from agents.api.search import Answer
 from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
-from agents.following import as_it_is, settled
+from agents.log import shapes
+from agents.log.following import as_it_is, settled
 from agents.models import Execution
 from agents.tools.taint import ASKED_BY_AN_AGENT
 from conversations import actions

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from agents.shapes import sources_of
+from agents.log.shapes import sources_of
 from conversations.models import Message, Role
 from conversations.shapes import text_of
 from hyperagent.lib.times import iso

@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from agents.apps.starters import STARTERS
-from agents.exchange import AgentInput
+from agents.craft.exchange import AgentInput
 from agents.runtime.context import AgentContext
 from agents.skills.base import SkillError
 from agents.skills.registry import invoke

@@ -18,8 +18,8 @@ from typing import Any
 from agents.codeact.calls import Limits
 from agents.codeact.mode import SCRIPT_TOOL, callable_from_scripts
 from agents.codeact.running import run_script
+from agents.craft.exchange import AgentInput, Options
 from agents.engine.scripts import Waits
-from agents.exchange import AgentInput, Options
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import About
 from agents.sandbox.host.gateway_door import GatewayDoor

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agents.exchange import Options
+from agents.craft.exchange import Options
 from tests.codeact.driving import CoroutineScripts
 from tests.roster.conftest import cases
 from tests.roster.driving import DENY_ALL, Cases, prompt, says, task_for

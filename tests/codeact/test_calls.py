@@ -9,7 +9,7 @@ import pytest
 from agents.codeact.calls import Limits
 from agents.codeact.mode import PROGRAMMERS, SCRIPT_TOOL, callable_from_scripts
 from agents.codeact.prompting import functions_told, library_told
-from agents.exchange import Options
+from agents.craft.exchange import Options
 from agents.runtime.context import AgentContext
 from agents.sandbox.library import hyperagent as library
 from agents.tools.providers import NotConfigured

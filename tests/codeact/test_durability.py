@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from agents.craft.exchange import AgentInput, AgentOutput
 from agents.engine.scripts import ANOTHER_WAY, Waits
 from agents.engine.states import AgentStatus, EffectStatus, StepStatus
-from agents.exchange import AgentInput, AgentOutput
 from agents.runtime.context import AgentContext
 from agents.tools.providers import ScriptRun
 from agents.tools.tool import ToolError

@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 
 from agents.admin import as_tree
 from agents.engine.events import Complete
+from agents.log.partitions import EVENTS
 from agents.models import AgentExecution, Effect, Event, Execution, Intervention, Runner, Step
-from agents.partitions import EVENTS
 from conversations import actions
 from conversations.models import Conversation, Message
 from hitl.models import Request

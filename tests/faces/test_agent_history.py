@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agents.agent_history import Recorded, history
+from agents.log.agent_history import Recorded, history
 
 Json = dict[str, Any]
 SYSTEM: Json = {"role": "system", "content": "You help."}

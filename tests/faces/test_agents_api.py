@@ -8,9 +8,9 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from agents import older_shapes
-from agents.agent_reading import PREVIEW_CHARS
 from agents.availability import why_unavailable
+from agents.log import older_shapes
+from agents.log.agent_reading import PREVIEW_CHARS
 from agents.models import AgentExecution, Execution, Intervention
 from agents.registry import specs
 from hitl import switches

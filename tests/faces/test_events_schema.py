@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from jsonschema import Draft202012Validator
 
-from agents.event_schema import Resync
+from agents.log.event_schema import Resync
 from agents.models import Event
 from tests.runtime.driving import Runners, ended, start
 from tests.scripted.script import Script

@@ -14,11 +14,12 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from agents import actions, log_retention, partitions, reading
+from agents import actions
 from agents.engine.events import Complete
 from agents.engine.ids import sibling_id
+from agents.log import log_retention, partitions, reading
+from agents.log.partitions import EVENTS, STEPS, Month
 from agents.models import Event, Execution, Step
-from agents.partitions import EVENTS, STEPS, Month
 from conversations.actions import Question, say_in_new
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.models import AuditCut, AuditEvent

@@ -10,7 +10,7 @@ from channels.layers import get_channel_layer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.following import Follower
+from agents.log.following import Follower
 from agents.modes import DEFAULT_MODE, MODES, available_modes, resolve_mode
 from conversations.history import CUT, MAX_CHARS, Said, window
 from conversations.options import model_fault

@@ -8,7 +8,6 @@ import pytest
 from django.db import IntegrityError
 from django.utils import timezone
 
-from agents import plan_reading
 from agents.api import serializers
 from agents.engine.events import (
     Complete,
@@ -19,6 +18,7 @@ from agents.engine.events import (
     Routing,
     StatusChanged,
 )
+from agents.log import plan_reading
 from agents.models import Execution, Intervention
 from agents.pipeline.route import Route
 from conversations import actions

@@ -19,10 +19,10 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from agents.log.shapes import reply_summary
 from agents.models import Execution, Step
 from agents.run_budget import shared_question
 from agents.runtime.loading import first_token_ms
-from agents.shapes import reply_summary
 from agents.usage.models import ModelCall
 from agents.usage.showing import change_percent, csv_lines, short, span_text
 from agents.usage.spans import Span, months, span_fault

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from mcp.server import MCPServer
 
-from agents.briefing import briefing
-from agents.exchange import AgentInput, Options, Work
-from agents.loop import react
+from agents.craft.briefing import briefing
+from agents.craft.exchange import AgentInput, Options, Work
+from agents.craft.loop import react
 from agents.pipeline.work import commission
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import About

@@ -10,8 +10,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from agents.craft.exchange import AgentInput, OnApproval, Options, Preapproval
 from agents.engine.states import InterventionKind
-from agents.exchange import AgentInput, OnApproval, Options, Preapproval
 from agents.guardrails.questions import NOTE
 from agents.guardrails.reporting import LATE
 from agents.mail.files import AttachedFile

@@ -9,8 +9,8 @@ from django.db import connection
 from packaging.requirements import Requirement
 from pydantic import BaseModel
 
+from agents.craft.exchange import AgentInput, AgentOutput
 from agents.engine.events import EventBody, body_adapter
-from agents.exchange import AgentInput, AgentOutput
 from agents.pipeline.plans import Plan
 from hyperagent.lib.announcing import client
 from hyperagent.lib.conf import BASE_DIR

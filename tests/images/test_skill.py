@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agents.exchange import AgentInput
+from agents.craft.exchange import AgentInput
 from agents.runtime.context import AgentContext
 from agents.runtime.tool_door import ToolReply
 from agents.skills.base import SkillError

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 from uuid import UUID
 
+from agents.craft.exchange import AgentInput
+from agents.craft.loop import react
+from agents.craft.loop_state import Looped
 from agents.engine.context import Context, Outcome
 from agents.engine.events import Source, Token, ToolCall, ToolResult
 from agents.engine.records import Announced, Record, StepRecord
 from agents.engine.run import Run
 from agents.engine.states import StepKind, StepStatus
-from agents.exchange import AgentInput
-from agents.loop import react
-from agents.loop_state import Looped
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import About, DrivenRun, PipelineSettings
 from agents.runtime.outbox import Outbox

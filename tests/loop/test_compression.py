@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from agents.loop_state import (
+from agents.craft.loop_state import (
     LoopState,
     get_dynamic_suffix,
     get_stable_prefix,
     tokens_of,
     tokens_of_fixed,
 )
-from agents.middleware.base import Middleware
-from agents.middleware.compression import Compression, recent_from, truncated
+from agents.craft.middleware.base import Middleware
+from agents.craft.middleware.compression import Compression, recent_from, truncated
 from agents.roles.summarizer import READ_CHARS, told
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import PipelineSettings

@@ -4,10 +4,10 @@ from typing import Any, cast
 
 import pytest
 
+from agents.craft.loop_state import LoopState
+from agents.craft.middleware.dangling import INTERRUPTED, mended, patched
+from agents.craft.middleware.loop_guard import hash_of
 from agents.engine.context import Context
-from agents.loop_state import LoopState
-from agents.middleware.dangling import INTERRUPTED, mended, patched
-from agents.middleware.loop_guard import hash_of
 from agents.run_budget import RunBudget
 from agents.runtime.driven import DrivenRun
 from agents.runtime.spending import Terms

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from agents.craft.exchange import AgentInput
+from agents.craft.loop_state import Looped, LoopState
+from agents.craft.middleware.base import Middleware
+from agents.craft.middleware.default import default_middleware
 from agents.engine.states import InterventionKind
-from agents.exchange import AgentInput
-from agents.loop_state import Looped, LoopState
-from agents.middleware.base import Middleware
-from agents.middleware.default import default_middleware
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import PipelineSettings
 from hyperagent.lib.llm.types import ModelReply

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from agents.craft.exchange import HandoffInfo
 from agents.engine.copying import Kept
 from agents.engine.events import Source
 from agents.engine.states import AgentStatus, InterventionKind
-from agents.exchange import HandoffInfo
 from agents.runtime.tool_door import ToolReply
 from hyperagent.lib.llm.types import Message, Role
 from tests.engine.driving import ROOT

@@ -5,10 +5,10 @@ from typing import Any, Self
 
 import pytest
 
-from agents.exchange import AgentInput
-from agents.loop_state import LoopState
-from agents.middleware.base import Interrupt, Middleware
-from agents.middleware.default import default_middleware
+from agents.craft.exchange import AgentInput
+from agents.craft.loop_state import LoopState
+from agents.craft.middleware.base import Interrupt, Middleware
+from agents.craft.middleware.default import default_middleware
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.types import ModelReply

@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from agents.exchange import AgentInput, HandoffInfo
-from agents.loop_state import LoopState
-from agents.middleware.base import Interrupt, Middleware
-from agents.middleware.soft_disable import SoftDisable
-from agents.middleware.todo import capped
-from agents.middleware.workspace import WorkspaceFiles, chosen, names_in
+from agents.craft.exchange import AgentInput, HandoffInfo
+from agents.craft.loop_state import LoopState
+from agents.craft.middleware.base import Interrupt, Middleware
+from agents.craft.middleware.soft_disable import SoftDisable
+from agents.craft.middleware.todo import capped
+from agents.craft.middleware.workspace import WorkspaceFiles, chosen, names_in
 from agents.pipeline.todo import CONTEXT_CHARS, CONTEXT_HEAD
 from agents.runtime.context import AgentContext
 from agents.runtime.tool_door import ToolReply

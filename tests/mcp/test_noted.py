@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 from django.db import OperationalError
 
+from agents.craft.exchange import AgentInput
 from agents.engine.states import EffectStatus, StepKind
-from agents.exchange import AgentInput
 from agents.mcp.definitions import Risk
 from agents.mcp.values import Offered
 from agents.pipeline.approving import _named

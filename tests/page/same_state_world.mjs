@@ -7,7 +7,7 @@ export const LOGS = JSON.parse(readFileSync(new URL("./logs.json", import.meta.u
 const REAL = { setImmediate };
 const OVER = new Set(["completed", "failed", "cancelled"]);
 const CONVERSATION = "0c0c0c0c-0000-4000-8000-000000000001";
-const TOLD_AFTER_END_MS = 15_000; // agents/reading.py, JUST_ENDED
+const TOLD_AFTER_END_MS = 15_000; // agents/log/reading.py, JUST_ENDED
 const CHUNK = 6;
 
 const settled = async () => {

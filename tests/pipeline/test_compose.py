@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from agents.craft.exchange import AgentOutput, OutputMetadata
 from agents.engine.events import Source
-from agents.exchange import AgentOutput, OutputMetadata
 from agents.pipeline import compose
 from agents.pipeline.compose import ToCompose, brief_of, deterministic
 from agents.pipeline.effective_task import Intent, effective_task

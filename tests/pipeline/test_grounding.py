@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agents.craft.exchange import AgentOutput
 from agents.engine.events import Source
-from agents.exchange import AgentOutput
 from agents.pipeline.figures import facts_of
 from agents.pipeline.grounding import Evidence, checks_of, evidence_of, judged, nearest_said, said_by
 from agents.pipeline.sentences import sentences_of

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from agents.exchange import HandoffInfo
+from agents.craft.exchange import HandoffInfo
 from agents.pipeline.handoffs import (
     ARTIFACT_PATTERNS,
     MATRIX,

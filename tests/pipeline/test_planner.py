@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from agents.craft.exchange import AgentOutput, Options
 from agents.engine.states import StepKind
-from agents.exchange import AgentOutput, Options
 from agents.pipeline.planner import make_plan, make_plan_by_words
 from agents.pipeline.plans import Plan, PlanTask, faults_of, stages
 from agents.roles.router import ask_router

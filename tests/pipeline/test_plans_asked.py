@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agents.exchange import Options
+from agents.craft.exchange import Options
 from agents.pipeline.not_agreed import NotAgreed
 from agents.pipeline.plan_costs import NOTED, PlanCost
 from agents.pipeline.planner import Agreed, asked_first

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agents.exchange import Attachment, AttachmentKind, Options
+from agents.craft.exchange import Attachment, AttachmentKind, Options
 from agents.modes import MODES, is_available
 from agents.pipeline.attachments import has_only_tables
 from agents.pipeline.route import decide, decide_by_words

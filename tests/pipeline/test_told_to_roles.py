@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import pytest
 
-from agents.earlier_turns import SUMMARY_OF
+from agents.craft.earlier_turns import SUMMARY_OF
+from agents.craft.exchange import Attachment, AttachmentKind, Options
+from agents.craft.today import day_in
 from agents.engine.events import Check
-from agents.exchange import Attachment, AttachmentKind, Options
 from agents.roles.clarifier import ask_clarifier
 from agents.roles.composer import Brief, write_answer
 from agents.roles.grounder import ask_grounder
@@ -18,7 +19,6 @@ from agents.roles.planner import ask_planner, opening
 from agents.roles.reranker import Candidate, ranked
 from agents.roles.router import ask_router
 from agents.runtime.context import AgentContext
-from agents.today import day_in
 from agents.tools.providers import Providers
 from tests.doubles.memory_journal import Death
 from tests.loop.driving import Cases

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agents.exchange import AgentOutput
+from agents.craft.exchange import AgentOutput
 from agents.pipeline.plans import Plan, PlanTask
 from agents.pipeline.verify import Verdict, verified
 from agents.runtime.context import AgentContext

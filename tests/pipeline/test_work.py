@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from agents.craft.exchange import AgentInput, AgentOutput, Known, OutputMetadata
 from agents.engine.errors import Skipped
 from agents.engine.events import Source
-from agents.exchange import AgentInput, AgentOutput, Known, OutputMetadata
 from agents.pipeline.work import _made_whole
 from agents.registry import specs
 

@@ -10,14 +10,14 @@ from typing import Any, cast
 from uuid import UUID
 
 from agents import registry
+from agents.craft.exchange import AgentInput, AgentOutput, DependencyOutput, Options
+from agents.craft.programming import GIVEN
 from agents.engine.context import Context
 from agents.engine.events import Token
 from agents.engine.records import Announced, Record
 from agents.engine.run import Program, Run
 from agents.engine.states import AgentStatus, StepKind, StepStatus
-from agents.exchange import AgentInput, AgentOutput, DependencyOutput, Options
 from agents.pipeline.work import commission, retry_config, work
-from agents.programming import GIVEN
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import About, DrivenRun
 from agents.runtime.outbox import Outbox

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from agents.code_blocks import fenced
-from agents.exchange import Options
+from agents.craft.code_blocks import fenced
+from agents.craft.exchange import Options
 from agents.tools.providers import OriginalFile, Providers
 from agents.tools.values import ListedDocument
 from tests.roster.driving import Cases, prompt, says, task_for

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from agents import registry
+from agents.craft.exchange import AgentInput, RetryConfig, Work
+from agents.craft.middleware.loop_guard import hash_of
 from agents.engine.context import Outcome
 from agents.engine.states import StepKind
-from agents.exchange import AgentInput, RetryConfig, Work
-from agents.middleware.loop_guard import hash_of
 from agents.pipeline.work import commission, work
 from agents.registry import Agent
 from agents.runtime.context import AgentContext

@@ -7,11 +7,11 @@ from typing import Final
 import pytest
 
 import agents
-from agents.briefing import briefing, house_rules, quoted, short_briefing
+from agents.craft.briefing import briefing, house_rules, quoted, short_briefing
+from agents.craft.exchange import AgentInput, Attachment, AttachmentKind, DependencyOutput, HandoffInfo, Options
+from agents.craft.passages import Passage, sources_of, told
+from agents.craft.prompts import read_prompt
 from agents.engine.events import Source
-from agents.exchange import AgentInput, Attachment, AttachmentKind, DependencyOutput, HandoffInfo, Options
-from agents.passages import Passage, sources_of, told
-from agents.prompts import read_prompt
 from tests.roster.driving import found_by
 
 AGENTS: Final = Path(next(iter(agents.__path__)))

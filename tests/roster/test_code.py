@@ -6,13 +6,13 @@ from typing import Any, cast
 
 import pytest
 
-from agents.code_blocks import code_in, fenced
+from agents.craft.code_blocks import code_in, fenced
+from agents.craft.exchange import AgentInput, HandoffInfo
+from agents.craft.programming import Programmed, told_not_run
 from agents.engine.context import Context
 from agents.engine.run import Program
 from agents.engine.states import AgentStatus
-from agents.exchange import AgentInput, HandoffInfo
 from agents.pipeline.work import commission
-from agents.programming import Programmed, told_not_run
 from agents.roster.code.intents import wants_result_only
 from agents.runtime.attempts import DENIED
 from agents.runtime.context import AgentContext

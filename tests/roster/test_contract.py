@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from agents import registry, roster
+from agents.craft.exchange import AgentInput, AgentOutput, Options
 from agents.engine.states import InterventionKind
-from agents.exchange import AgentInput, AgentOutput, Options
 from agents.registry import Agent
 from agents.tools.providers import PROVIDER_NAMES, Providers
 from agents.tools.registry import tools

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from agents.charts import MARK, picture_of, taken_out
-from agents.exchange import Options
+from agents.craft.charts import MARK, picture_of, taken_out
+from agents.craft.exchange import Options
 from agents.roster.data.table import described, form_of, number_of, table_in
 from agents.tools.providers import OriginalFile
 from agents.tools.values import CodeRun, ListedDocument

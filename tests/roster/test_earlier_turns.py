@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from agents import registry
-from agents.briefing import briefing
-from agents.earlier_turns import ONE_CHARS, SUMMARY_CHARS, SUMMARY_OF, TURN_CHARS, TURNS, earlier_turns
-from agents.exchange import AgentInput
+from agents.craft.briefing import briefing
+from agents.craft.earlier_turns import ONE_CHARS, SUMMARY_CHARS, SUMMARY_OF, TURN_CHARS, TURNS, earlier_turns
+from agents.craft.exchange import AgentInput
 from agents.roles.asking import conversation_of
 from conversations.history import BranchMessage, told
 from hyperagent.lib.clipping import MIDDLE

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.exchange import Options
+from agents.craft.exchange import Options
 from agents.roster.rag.filters import filters_of
 from agents.roster.rag.listing import asks_for_list
 from agents.tools.values import Chunk, ChunkMetadata, DocumentFilters, FoundChunks, ListedDocument

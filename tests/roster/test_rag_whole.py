@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from agents.craft.exchange import Attachment, AttachmentKind, Options
 from agents.documents import READ_CHARS
-from agents.exchange import Attachment, AttachmentKind, Options
 from agents.roster.rag.whole import MOST_CHARS, asks_for_whole
 from agents.tools.tool import ToolError
 from agents.tools.values import PAGE_MARK, Chunk, ChunkMetadata, DocumentText, ListedDocument

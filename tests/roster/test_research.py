@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from agents import registry
-from agents.exchange import Options
+from agents.craft.exchange import Options
 from agents.roster.research.config import Proposal, Subquestion, config_of
 from agents.roster.research.report import NO_SECOND
 from agents.roster.research.scenarios import DEPTHS, SCENARIOS

@@ -11,8 +11,8 @@ from typing import cast
 import pytest
 
 from agents import registry, roster
+from agents.craft.exchange import AgentInput, Work
 from agents.engine.run import Program
-from agents.exchange import AgentInput, Work
 from agents.pipeline.work import work
 from agents.registry import Agent, BadAgent
 from agents.runtime.context import AgentContext
@@ -20,7 +20,7 @@ from agents.spec import AgentProgram
 from tests.roster.driving import Cases, task_for
 
 NEWCOMER = """
-from agents.exchange import AgentInput, Work
+from agents.craft.exchange import AgentInput, Work
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 

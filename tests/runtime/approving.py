@@ -9,8 +9,8 @@ from uuid import UUID
 
 from asgiref.sync import sync_to_async
 
-from agents.exchange import AgentInput, Options, Work
-from agents.loop import react
+from agents.craft.exchange import AgentInput, Options, Work
+from agents.craft.loop import react
 from agents.pipeline.work import commission, work
 from agents.registry import Agent
 from agents.runtime.context import AgentContext

@@ -5,8 +5,8 @@ from functools import partial
 from typing import Any
 
 from agents import registry
-from agents.exchange import AgentInput, Work
-from agents.loop import react
+from agents.craft.exchange import AgentInput, Work
+from agents.craft.loop import react
 from agents.pipeline.work import work
 from agents.registry import Agent
 from agents.runtime.context import AgentContext

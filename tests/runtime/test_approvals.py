@@ -12,7 +12,7 @@ from asgiref.sync import sync_to_async
 from django.contrib.auth.models import Group
 from django.utils import timezone
 
-from agents.exchange import AgentInput, Work
+from agents.craft.exchange import AgentInput, Work
 from agents.mcp.definitions import Risk
 from agents.models import Effect
 from agents.pipeline.work import commission, work

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
+from agents.craft.exchange import AgentInput, Options
 from agents.engine.run import Program
-from agents.exchange import AgentInput, Options
 from agents.pipeline.work import commission, work
 from agents.registry import Agent
 from agents.runtime.context import AgentContext

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from asgiref.sync import sync_to_async
 
-from agents.exchange import AgentInput, Work
+from agents.craft.exchange import AgentInput, Work
 from agents.models import AgentExecution
 from agents.runtime.context import AgentContext
 from hitl import actions, ending

@@ -7,11 +7,11 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from agents import actions
+from agents.craft.exchange import AgentInput, Work
 from agents.engine.context import Outcome
 from agents.engine.effects import Effect
 from agents.engine.errors import OutsideError
 from agents.engine.states import StepKind
-from agents.exchange import AgentInput, Work
 from agents.models import AgentExecution, Execution, Step
 from agents.models import Effect as EffectRow
 from agents.runtime.context import AgentContext

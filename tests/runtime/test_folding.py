@@ -8,8 +8,8 @@ from asgiref.sync import sync_to_async
 from django.core.management import call_command
 from django.utils import timezone
 
-from agents import reading
-from agents.folding import AT_ONCE, fold, fold_ended
+from agents.log import reading
+from agents.log.folding import AT_ONCE, fold, fold_ended
 from agents.models import Event, Execution
 from tests.runtime.driving import Runners, ended, start
 from tests.scripted.server import ScriptedServer

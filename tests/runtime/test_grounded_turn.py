@@ -10,9 +10,9 @@ from django.db.models import F
 
 from agents import describing
 from agents.documents import ORIGINAL_BYTES, OwnDocuments
+from agents.log.shapes import checks_of, finished
 from agents.models import Execution
 from agents.runtime.driven import About
-from agents.shapes import checks_of, finished
 from agents.tasks import describe_document, document_described
 from agents.tools.providers import Providers
 from agents.tools.tool import ToolError

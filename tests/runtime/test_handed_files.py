@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from agents import actions, registry
-from agents.exchange import AgentInput, HandoffInfo, Work
+from agents.craft.exchange import AgentInput, HandoffInfo, Work
 from agents.pipeline.work import commission, work
 from agents.registry import Agent
 from agents.runtime.context import AgentContext

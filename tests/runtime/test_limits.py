@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from agents import registry
-from agents.code_blocks import code_in
-from agents.exchange import AgentInput, Options, ProjectInstructions, Work
-from agents.loop import react
-from agents.middleware.workspace import names_in
+from agents.craft.code_blocks import code_in
+from agents.craft.exchange import AgentInput, Options, ProjectInstructions, Work
+from agents.craft.loop import react
+from agents.craft.middleware.workspace import names_in
+from agents.craft.project_rules import project_rules
 from agents.pipeline.citations import check
 from agents.pipeline.clarify import doubt_about
 from agents.pipeline.patterns import classify
 from agents.pipeline.sentences import sentences_of
 from agents.pipeline.suggesting import Suggestions
 from agents.pipeline.work import work
-from agents.project_rules import project_rules
 from agents.registry import Agent
 from agents.roster.mail.plan import plan_by_patterns
 from agents.runtime.context import AgentContext

@@ -8,7 +8,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from agents import actions
-from agents.exchange import AgentInput, Work
+from agents.craft.exchange import AgentInput, Work
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import PipelineSettings
 from tests.pipeline.graphs import PARALLEL, QUESTION, SATISFIED, plan_text

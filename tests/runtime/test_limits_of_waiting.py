@@ -9,7 +9,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from agents import actions, registry
-from agents.exchange import AgentInput, Work
+from agents.craft.exchange import AgentInput, Work
 from agents.models import Execution
 from agents.pipeline.turn import DECLINED
 from agents.pipeline.work import work

@@ -10,13 +10,13 @@ import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 
-from agents import partitions, reading
 from agents.engine.events import Complete
 from agents.engine.ids import sibling_id
-from agents.folding import fold
+from agents.log import partitions, reading
+from agents.log.folding import fold
+from agents.log.partitions import EVENTS, LOGS, STEPS, Month
 from agents.management.commands.verify_log import verify
 from agents.models import AgentExecution, Event, Execution, Step
-from agents.partitions import EVENTS, LOGS, STEPS, Month
 from hyperagent.lib.ids import earliest, new_id
 from hyperagent.management.commands.doctor import check_months
 from hyperagent.management.findings import State

@@ -10,15 +10,16 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection, connections
 
-from agents import agent_reading, blanking, copies, folding, partitions, plan_reading, reading
+from agents import copies
 from agents.engine.copying import Kept
 from agents.engine.events import Complete
 from agents.engine.ids import sibling_id
 from agents.engine.records import AgentRecord, Announced, Cut, StepRecord
 from agents.engine.states import AgentStatus, ExecutionStatus, StepKind, StepStatus
+from agents.log import agent_reading, blanking, folding, partitions, plan_reading, reading
+from agents.log.partitions import EVENTS, STEPS, Month
 from agents.management.commands.verify_log import verify
 from agents.models import AgentExecution, Event, Execution, Step
-from agents.partitions import EVENTS, STEPS, Month
 from agents.runtime import loading, store
 from agents.runtime.outbox import Moved, Outbox, PlacedCut
 from conversations.a2a import turns

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from agents import shapes
+from agents.log import shapes
+from agents.log.plan_reading import Told
 from agents.models import AgentExecution, Step
-from agents.plan_reading import Told
 from agents.runtime.driven import About
 from agents.tools.providers import Providers
 from agents.tools.values import SearchPage

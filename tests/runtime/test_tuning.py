@@ -13,7 +13,7 @@ from asgiref.sync import sync_to_async
 from django.db import IntegrityError, transaction
 
 from agents import actions
-from agents.exchange import AgentInput, Options, meant
+from agents.craft.exchange import AgentInput, Options, meant
 from agents.models import Execution
 from agents.pipeline.work import commission
 from agents.registry import specs

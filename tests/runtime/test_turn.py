@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 
-from agents import actions, agent_reading
+from agents import actions
+from agents.craft.exchange import AgentInput
 from agents.engine.effects import Effect
 from agents.engine.errors import StepFailed
 from agents.engine.events import ToolCall
-from agents.exchange import AgentInput
+from agents.log import agent_reading
 from agents.models import AgentExecution, Execution, Step
 from agents.pipeline.work import commission
 from agents.runtime import cut_short, leases

@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import pytest
 
+from agents.craft.exchange import AgentInput
 from agents.engine.events import Source
-from agents.exchange import AgentInput
 from agents.runtime.context import AgentContext
 from agents.runtime.tool_door import ToolReply
 from agents.skills.base import SkillError

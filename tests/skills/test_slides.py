@@ -15,7 +15,7 @@ from pptx import Presentation
 from pptx.enum.chart import XL_LABEL_POSITION, XL_TICK_LABEL_POSITION
 from pydantic import ValidationError
 
-from agents.exchange import AgentInput
+from agents.craft.exchange import AgentInput
 from agents.runtime.context import AgentContext
 from agents.skills.base import SkillError
 from agents.skills.registry import invoke

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from uuid import UUID
 
+from agents.craft.exchange import AgentInput
 from agents.engine.context import Context
 from agents.engine.run import Run
-from agents.exchange import AgentInput
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import About, DrivenRun, PipelineSettings
 from agents.runtime.lookups import Lookups

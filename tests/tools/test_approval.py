@@ -11,8 +11,8 @@ import pytest
 from pydantic import Field
 
 from agents import registry
+from agents.craft.exchange import AgentInput, OnApproval, Options
 from agents.engine.states import EffectStatus, StepKind
-from agents.exchange import AgentInput, OnApproval, Options
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import PipelineSettings
 from agents.tools import previews

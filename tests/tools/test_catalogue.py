@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from agents.exchange import AgentInput, Options
+from agents.craft.exchange import AgentInput, Options
 from agents.mail.answering import reply_to
 from agents.mail.files import AttachedFile
 from agents.runtime.context import AgentContext

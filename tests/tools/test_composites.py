@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from agents.craft.exchange import AgentInput, AgentOutput, HandoffInfo, Options, OutputMetadata
 from agents.engine.errors import StepFailed
 from agents.engine.events import Source
 from agents.engine.tree import Undone
-from agents.exchange import AgentInput, AgentOutput, HandoffInfo, Options, OutputMetadata
 from agents.pipeline.handoffs import MATRIX
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import PipelineSettings

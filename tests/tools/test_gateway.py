@@ -8,8 +8,8 @@ import pytest
 from pydantic import Field
 from structlog.testing import capture_logs
 
+from agents.craft.exchange import AgentInput
 from agents.engine.events import RESULT_CHARS, Source, Title
-from agents.exchange import AgentInput
 from agents.runtime.context import AgentContext
 from agents.tools.arguments import Refusal
 from agents.tools.checks import Checks, Request

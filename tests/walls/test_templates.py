@@ -17,9 +17,9 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
+from agents.craft.prompts import fill
 from agents.engine.events import Complete
 from agents.guardrails.settings import GuardSettings
-from agents.prompts import fill
 from agents.runtime.driven import PipelineSettings
 from conversations import actions
 from conversations.models import Conversation

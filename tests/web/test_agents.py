@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from agents.exchange import Options
+from agents.craft.exchange import Options
 from agents.tools.providers import Providers
 from agents.web.pages import GuardedPages
 from agents.web.searching import WebSearch

@@ -13,9 +13,9 @@ import orjson
 from django.core.management.base import BaseCommand, CommandError
 
 from agents.engine.chain import GENESIS, Fault, faults
-from agents.log_retention import Drops
+from agents.log.log_retention import Drops
+from agents.log.reading import unfolded
 from agents.models import Event, Execution
-from agents.reading import unfolded
 from hyperagent.audit.verifying import End, end
 from hyperagent.audit.verifying import verify as verify_audit
 

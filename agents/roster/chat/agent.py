@@ -4,16 +4,16 @@ import json
 from pathlib import Path
 from typing import Final
 
-from agents.briefing import briefing, house_rules, short_briefing
-from agents.exchange import AgentInput, Work
-from agents.loop import react
+from agents.craft.briefing import briefing, house_rules, short_briefing
+from agents.craft.exchange import AgentInput, Work
+from agents.craft.loop import react
+from agents.craft.prompts import filled_for_all, read_prompt
+from agents.craft.small import SMALL_CHARS, ask_small
 from agents.pipeline.citations import number
-from agents.prompts import filled_for_all, read_prompt
 from agents.roster.chat.window import recent_turns
 from agents.runtime.context import AgentContext
 from agents.runtime.tool_door import ToolReply
 from agents.skills.registry import skills
-from agents.small import SMALL_CHARS, ask_small
 from agents.spec import AgentSpec
 from agents.tools.untrusted import unmarked
 from hyperagent.lib.llm.types import Message, Role, ToolCall

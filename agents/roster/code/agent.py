@@ -4,11 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from agents.attached import given_files, told_renamed
-from agents.briefing import briefing, house_rules, quoted, short_briefing
-from agents.code_blocks import code_in
-from agents.exchange import AgentInput, Work
-from agents.programming import (
+from agents.craft.attached import given_files, told_renamed
+from agents.craft.briefing import briefing, house_rules, quoted, short_briefing
+from agents.craft.code_blocks import code_in
+from agents.craft.exchange import AgentInput, Work
+from agents.craft.programming import (
     LIBRARIES,
     Programmed,
     Ran,
@@ -28,13 +28,13 @@ from agents.programming import (
     undone,
     write_program,
 )
-from agents.prompts import fill, read_prompt
+from agents.craft.prompts import fill, read_prompt
+from agents.craft.small import ask_small
+from agents.craft.stages import stage
+from agents.craft.summing_up import summed_up
 from agents.roster.code.intents import wants_result_only
 from agents.runtime.context import AgentContext
-from agents.small import ask_small
 from agents.spec import AgentSpec
-from agents.stages import stage
-from agents.summing_up import summed_up
 
 SPEC = AgentSpec(
     name="code",

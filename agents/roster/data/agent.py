@@ -7,14 +7,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from agents.attached import given_files, told_renamed
-from agents.briefing import briefing, house_rules, quoted, short_briefing
-from agents.charts import CHART_FORM, MARK, Chart, picture_of, taken_out
-from agents.engine.events import Visualization
-from agents.exchange import AgentInput, Work
-from agents.handing_over import hand_over
-from agents.hearing import with_said
-from agents.programming import (
+from agents.craft.attached import given_files, told_renamed
+from agents.craft.briefing import briefing, house_rules, quoted, short_briefing
+from agents.craft.charts import CHART_FORM, MARK, Chart, picture_of, taken_out
+from agents.craft.exchange import AgentInput, Work
+from agents.craft.handing_over import hand_over
+from agents.craft.hearing import with_said
+from agents.craft.programming import (
     LIBRARIES,
     Programmed,
     as_block,
@@ -31,13 +30,14 @@ from agents.programming import (
     undone,
     write_program,
 )
-from agents.prompts import fill, read_prompt
+from agents.craft.prompts import fill, read_prompt
+from agents.craft.small import SMALL_CHARS, ask_small
+from agents.craft.stages import stage
+from agents.craft.summing_up import summed_up
+from agents.engine.events import Visualization
 from agents.roster.data.material import Material, material_of, told, worked_on
 from agents.runtime.context import AgentContext
-from agents.small import SMALL_CHARS, ask_small
 from agents.spec import AgentSpec
-from agents.stages import stage
-from agents.summing_up import summed_up
 from hyperagent.lib.clipping import beginning
 from hyperagent.lib.llm.types import Message, Role
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from agents.attached import Given
-from agents.briefing import quoted
-from agents.earlier_turns import TURNS
-from agents.exchange import AgentInput, DependencyOutput
-from agents.programming import GIVEN
+from agents.craft.attached import Given
+from agents.craft.briefing import quoted
+from agents.craft.earlier_turns import TURNS
+from agents.craft.exchange import AgentInput, DependencyOutput
+from agents.craft.programming import GIVEN
 from agents.roster.data.table import Table, described, form_of, table_in
 from hyperagent.lib.clipping import beginning
 

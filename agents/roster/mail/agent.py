@@ -7,20 +7,20 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from agents.briefing import briefing, house_rules, quoted
-from agents.exchange import AgentInput, Work
-from agents.hearing import with_said
+from agents.craft.briefing import briefing, house_rules, quoted
+from agents.craft.exchange import AgentInput, Work
+from agents.craft.hearing import with_said
+from agents.craft.prompts import fill, read_prompt
+from agents.craft.small import ask_small
+from agents.craft.stages import stage
+from agents.craft.summing_up import summed_up
 from agents.mail.answering import addresses_in, forwarded, forwarded_subject, reply_to
 from agents.pipeline.recall import format_user_profile
-from agents.prompts import fill, read_prompt
 from agents.roster.mail.letter import Letter, told
 from agents.roster.mail.plan import NAMED, MailPlan, known_addresses, plan_by_patterns
 from agents.runtime.context import AgentContext
 from agents.runtime.tool_door import ToolReply
-from agents.small import ask_small
 from agents.spec import AgentSpec
-from agents.stages import stage
-from agents.summing_up import summed_up
 from agents.tools.tool import ToolError
 from agents.tools.values import MailMessage, OutgoingMail
 from hyperagent.lib.clipping import one_line

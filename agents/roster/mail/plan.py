@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from agents.exchange import AgentInput
+from agents.craft.exchange import AgentInput
 from hyperagent.lib.clipping import one_line
 from hyperagent.lib.text import title_from
 

@@ -8,13 +8,15 @@ from typing import Any, Final
 
 from pydantic import BaseModel, Field
 
-from agents.briefing import briefing, house_rules, short_briefing
-from agents.exchange import AgentInput, Work
-from agents.hearing import with_said
-from agents.passages import Passage, sources_of, told
-from agents.pictures import pictures_told
+from agents.craft.briefing import briefing, house_rules, short_briefing
+from agents.craft.exchange import AgentInput, Work
+from agents.craft.hearing import with_said
+from agents.craft.passages import Passage, sources_of, told
+from agents.craft.pictures import pictures_told
+from agents.craft.prompts import fill, read_prompt
+from agents.craft.small import SMALL_CHARS, ask_small
+from agents.craft.stages import stage
 from agents.pipeline.citations import check, cited
-from agents.prompts import fill, read_prompt
 from agents.roles.reranker import KEEP, Candidate, ranked
 from agents.roster.rag import listing
 from agents.roster.rag.answers import partly_read, unanswered, with_source
@@ -23,9 +25,7 @@ from agents.roster.rag.relevance import is_relevant, merged
 from agents.roster.rag.whole import MOST_CHARS, Whole, asks_for_whole, meant, only_one, read_whole
 from agents.runtime.context import AgentContext
 from agents.runtime.tool_door import ToolReply
-from agents.small import SMALL_CHARS, ask_small
 from agents.spec import AgentSpec
-from agents.stages import stage
 from agents.tools.catalogue.document_tools import source_of
 from agents.tools.values import Chunk, DocumentList, FoundChunks
 from hyperagent.lib.clipping import one_line

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from agents.craft.passages import Passage, numbers_of, sources_of
 from agents.engine.events import Source
-from agents.passages import Passage, numbers_of, sources_of
 from agents.pipeline.citations import cited
 from agents.pipeline.grounding import judged, nearest_said, said_by
 from agents.pipeline.languages import language_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
-from agents.exchange import AttachmentKind, Options
+from agents.craft.exchange import AttachmentKind, Options
 from agents.runtime.context import AgentContext
 from agents.tools.values import Chunk, ChunkMetadata, DocumentList, DocumentText
 from hyperagent.lib.clipping import beginning

@@ -4,23 +4,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from agents.briefing import briefing, house_rules, short_briefing
+from agents.craft.briefing import briefing, house_rules, short_briefing
+from agents.craft.exchange import AgentInput, HandoffInfo, Work
+from agents.craft.handing_over import hand_over, handoff_tools
+from agents.craft.hearing import with_said
+from agents.craft.loop import react
+from agents.craft.prompts import fill, read_prompt
+from agents.craft.small import ask_small
+from agents.craft.stages import stage
 from agents.engine.errors import StepFailed
-from agents.exchange import AgentInput, HandoffInfo, Work
-from agents.handing_over import hand_over, handoff_tools
-from agents.hearing import with_said
-from agents.loop import react
 from agents.pipeline.citations import check
-from agents.prompts import fill, read_prompt
 from agents.roster.research import subquestions
 from agents.roster.research.config import Config, Proposal, Subquestion, config_of
 from agents.roster.research.findings import Findings, passages_in
 from agents.roster.research.report import ASK, ASKING, may_ask, written
 from agents.roster.research.scenarios import SCENARIOS
 from agents.runtime.context import AgentContext
-from agents.small import ask_small
 from agents.spec import AgentSpec
-from agents.stages import stage
 from hyperagent.lib.llm.types import Message, ModelReply, Role
 
 SPEC = AgentSpec(

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from agents.exchange import Options
+from agents.craft.exchange import Options
 from agents.roster.research.scenarios import DEPTHS, SCENARIOS, Depth, Scenario
 
 

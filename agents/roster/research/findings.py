@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from agents.briefing import quoted
+from agents.craft.briefing import quoted
+from agents.craft.exchange import AgentOutput, HandoffInfo
+from agents.craft.loop_state import Called, Looped
+from agents.craft.passages import Passage, sources_of, told
 from agents.engine.events import Source
-from agents.exchange import AgentOutput, HandoffInfo
-from agents.loop_state import Called, Looped
-from agents.passages import Passage, sources_of, told
 from agents.pipeline.citations import number, renumber
 from agents.roster.research.config import Subquestion
 from agents.tools.catalogue.web_tools import source_of

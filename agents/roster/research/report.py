@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Final
 
-from agents.exchange import AgentInput
-from agents.hearing import with_said
-from agents.prompts import read_prompt
+from agents.craft.exchange import AgentInput
+from agents.craft.hearing import with_said
+from agents.craft.prompts import read_prompt
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.types import Message, ModelReply, ModelRequest, Role, ToolCall

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from agents.craft.exchange import AgentInput, AgentOutput
 from agents.engine.context import Ended, Handle
 from agents.engine.errors import StepFailed
 from agents.engine.states import AgentStatus
-from agents.exchange import AgentInput, AgentOutput
 from agents.pipeline.work import commission, retry_config
 from agents.registry import specs
 from agents.roster.research.config import Subquestion

@@ -8,18 +8,18 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, Field
 
-from agents.briefing import briefing, house_rules, quoted, short_briefing
+from agents.craft.briefing import briefing, house_rules, quoted, short_briefing
+from agents.craft.exchange import AgentInput, Work
+from agents.craft.hearing import with_said
+from agents.craft.passages import Passage, sources_of, told
+from agents.craft.prompts import fill, read_prompt
+from agents.craft.small import SMALL_CHARS, ask_small
+from agents.craft.stages import stage
 from agents.engine.events import Source
-from agents.exchange import AgentInput, Work
-from agents.hearing import with_said
-from agents.passages import Passage, sources_of, told
 from agents.pipeline.citations import check
-from agents.prompts import fill, read_prompt
 from agents.runtime.context import AgentContext
 from agents.runtime.tool_door import ToolReply
-from agents.small import SMALL_CHARS, ask_small
 from agents.spec import AgentSpec
-from agents.stages import stage
 from agents.tools.catalogue.web_tools import source_of
 from agents.tools.taint import addresses_in, own_words, same_address
 from agents.tools.values import FetchedPage, SearchPage, SearchResult

@@ -6,18 +6,18 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, Field
 
-from agents.briefing import briefing, house_rules, short_briefing
+from agents.craft.briefing import briefing, house_rules, short_briefing
+from agents.craft.exchange import AgentInput, HandoffInfo, Work
+from agents.craft.handing_over import hand_over, handoff_tools
+from agents.craft.hearing import with_said
+from agents.craft.loop import react
+from agents.craft.loop_state import Looped
+from agents.craft.prompts import fill, read_prompt
+from agents.craft.small import ask_small
+from agents.craft.stages import stage
 from agents.engine.errors import StepFailed
-from agents.exchange import AgentInput, HandoffInfo, Work
-from agents.handing_over import hand_over, handoff_tools
-from agents.hearing import with_said
-from agents.loop import react
-from agents.loop_state import Looped
-from agents.prompts import fill, read_prompt
 from agents.runtime.context import AgentContext
-from agents.small import ask_small
 from agents.spec import AgentSpec
-from agents.stages import stage
 from hyperagent.lib.llm.types import Message, ModelReply, Role, Tier
 
 SPEC = AgentSpec(

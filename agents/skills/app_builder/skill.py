@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from agents.apps import packages as node
 from agents.apps.starters import PORT, STARTERS, Starter
-from agents.prompts import fill, read_prompt
+from agents.craft.prompts import fill, read_prompt
 from agents.skills.base import SkillContext, SkillError, SkillResult, ToolSkill
 from agents.tools.catalogue.app_tools import OFFERED, Package, Template
 from agents.tools.untrusted import marked_untrusted

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.code_blocks import fenced
-from agents.prompts import read_prompt
+from agents.craft.code_blocks import fenced
+from agents.craft.prompts import read_prompt
 from agents.skills.base import SkillContext, SkillResult, ToolSkill
 from agents.tools.untrusted import marked_untrusted
 

@@ -8,11 +8,11 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.charts import CHART_FORM, MARK, Chart, picture_of, taken_out
-from agents.code_blocks import code_in
+from agents.craft.charts import CHART_FORM, MARK, Chart, picture_of, taken_out
+from agents.craft.code_blocks import code_in
+from agents.craft.programming import LIBRARIES
+from agents.craft.prompts import fill, read_prompt
 from agents.engine.events import Visualization
-from agents.programming import LIBRARIES
-from agents.prompts import fill, read_prompt
 from agents.skills.base import SkillContext, SkillError, SkillResult, ToolSkill
 from agents.tools.untrusted import marked_untrusted
 from hyperagent.lib.clipping import at_a_boundary

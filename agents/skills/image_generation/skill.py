@@ -5,8 +5,8 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agents.craft.prompts import read_prompt
 from agents.engine.errors import StepFailed
-from agents.prompts import read_prompt
 from agents.skills.base import SkillContext, SkillError, SkillResult, ToolSkill
 from agents.tools.values import MadeImage
 from hyperagent.lib.llm.types import Tier

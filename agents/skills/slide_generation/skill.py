@@ -5,7 +5,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agents.prompts import read_prompt
+from agents.craft.prompts import read_prompt
 from agents.skills.base import SkillContext, SkillError, SkillResult, ToolSkill
 from agents.slides.deck import Deck, ThemeName
 from agents.tools.untrusted import marked_untrusted

@@ -6,9 +6,9 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agents.craft.prompts import read_prompt
 from agents.engine.events import Source
 from agents.pipeline.citations import check, number
-from agents.prompts import read_prompt
 from agents.skills.base import SkillContext, SkillError, SkillResult, ToolSkill
 from agents.tools.untrusted import marked_untrusted
 from agents.tools.values import FetchedPage

@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from agents.exchange import AgentInput, HandoffInfo
+from agents.craft.exchange import AgentInput, HandoffInfo
 from agents.pipeline.handoffs import MATRIX, HandoffManager
 from agents.runtime.context import AgentContext
 from agents.tools.tool import Function, Reply, Tool, ToolError, composite

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field
 
-from agents.exchange import AgentInput
+from agents.craft.exchange import AgentInput
 from agents.runtime.context import AgentContext
 from agents.tools.tool import ANY_AGENT, Reply, ToolError, composite
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field
 
-from agents.exchange import AgentInput
+from agents.craft.exchange import AgentInput
 from agents.runtime.context import AgentContext
 from agents.skills.base import SkillError
 from agents.skills.registry import invoke, skills

@@ -9,13 +9,13 @@ from django.utils.translation.trans_null import gettext_noop
 from pydantic import Field
 
 from agents import registry
+from agents.craft.exchange import AgentInput, AgentOutput
 from agents.engine.canonical import canonical
 from agents.engine.context import Ended, Handle
 from agents.engine.journal import still_counting
 from agents.engine.records import AgentRecord
 from agents.engine.run import forked_in
 from agents.engine.states import AgentStatus
-from agents.exchange import AgentInput, AgentOutput
 from agents.pipeline import carried_out
 from agents.pipeline.work import commission, retry_config
 from agents.runtime.context import AgentContext

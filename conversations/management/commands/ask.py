@@ -12,8 +12,8 @@ import orjson
 from django.core.management.base import BaseCommand, CommandError
 
 from agents import actions as runs
-from agents import reading, shapes
-from agents.following import follow
+from agents.log import reading, shapes
+from agents.log.following import follow
 from agents.models import Execution
 from agents.runtime.attempts import NOBODY_TO_ASK
 from conversations import actions

@@ -17,10 +17,10 @@ from django.db.migrations.executor import MigrationExecutor
 from django.urls import reverse
 from django.utils import timezone
 
-from agents import partitions
 from agents.apps.starters import STARTERS, offered
 from agents.availability import shared_mailbox
 from agents.browser import chromium
+from agents.log import partitions
 from agents.models import Runner
 from agents.sandbox.chosen import provider_of, why_off
 from agents.sandbox.host.client import sandbox_host

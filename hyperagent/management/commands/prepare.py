@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from agents import partitions
+from agents.log import partitions
 from conversations.samples import make_samples
 from hyperagent.accounts.models import User
 from hyperagent.embedded import instance

@@ -9,9 +9,9 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from agents.exchange import Options
+from agents.craft.exchange import Options
+from agents.craft.project_rules import project_rules, with_project_rules
 from agents.models import Execution
-from agents.project_rules import project_rules, with_project_rules
 from conversations import actions
 from conversations.models import Conversation
 from hyperagent.lib.refusals import NotThere

@@ -5,11 +5,11 @@ from typing import Any, cast
 
 import pytest
 
-from agents.briefing import briefing, short_briefing
-from agents.exchange import AgentInput, Options, ProjectInstructions
+from agents.craft.briefing import briefing, short_briefing
+from agents.craft.exchange import AgentInput, Options, ProjectInstructions
+from agents.craft.project_rules import project_rules
 from agents.guardrails.quoting import QUOTED
 from agents.pipeline.guards import guard_project
-from agents.project_rules import project_rules
 from agents.roles.asking import request_of, user
 from agents.roles.composer import Brief, write_answer
 from agents.runtime.context import AgentContext

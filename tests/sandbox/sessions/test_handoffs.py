@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agents.exchange import AgentInput, HandoffInfo
+from agents.craft.exchange import AgentInput, HandoffInfo
 from agents.pipeline.artifacts import clear_away, given_along, put_back
 from agents.pipeline.handoffs import handoff_context
 from agents.registry import specs

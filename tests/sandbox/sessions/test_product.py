@@ -12,7 +12,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.db import connection
 
-from agents.exchange import AgentInput, Work
+from agents.craft.exchange import AgentInput, Work
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 from hyperagent.lib.conf import BASE_DIR

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Self
 
-from agents.exchange import AgentInput
-from agents.loop_state import LoopState
+from agents.craft.exchange import AgentInput
+from agents.craft.loop_state import LoopState
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.types import ModelReply

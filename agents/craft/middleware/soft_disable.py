@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from agents.craft.loop_state import LoopState
+from agents.craft.middleware.base import Middleware
 from agents.engine.context import Outcome
 from agents.engine.states import StepKind
-from agents.loop_state import LoopState
-from agents.middleware.base import Middleware
 from agents.runtime.context import AgentContext
 from agents.tools import registry
 

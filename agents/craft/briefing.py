@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from agents.earlier_turns import as_quotation
-from agents.exchange import AgentInput, DependencyOutput, Options
+from agents.craft.earlier_turns import as_quotation
+from agents.craft.exchange import AgentInput, DependencyOutput, Options
+from agents.craft.project_rules import project_rules, short_rules
+from agents.craft.prompts import read_prompt
 from agents.pipeline.blackboard import render
 from agents.pipeline.handoffs import handoff_context
 from agents.pipeline.recall import format_user_profile
-from agents.project_rules import project_rules, short_rules
-from agents.prompts import read_prompt
 from agents.tools.untrusted import marked_untrusted, whole_quotations
 from hyperagent.lib.clipping import beginning, ending
 

@@ -1,8 +1,8 @@
 """The last thing that an agent does which has acted: it says what came of it."""
 
+from agents.craft.exchange import AgentInput
+from agents.craft.hearing import with_said
 from agents.engine.errors import StepFailed
-from agents.exchange import AgentInput
-from agents.hearing import with_said
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.types import Message, Role, Tier

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
+from agents.craft.exchange import AgentInput
+from agents.craft.loop_state import LoopState, tokens_of, tokens_of_request
+from agents.craft.middleware.base import Middleware
 from agents.engine.errors import StepFailed
-from agents.exchange import AgentInput
-from agents.loop_state import LoopState, tokens_of, tokens_of_request
-from agents.middleware.base import Middleware
 from agents.roles import summarizer
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, Final, Self
 
-from agents.exchange import AgentInput
-from agents.loop_state import LoopState
-from agents.middleware.base import Middleware
+from agents.craft.exchange import AgentInput
+from agents.craft.loop_state import LoopState
+from agents.craft.middleware.base import Middleware
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from agents.log.plan_reading import Told
 from agents.models import AgentExecution, Execution
-from agents.plan_reading import Told
 from agents.runtime.tracing import trace_id_of
 from hyperagent.lib.telemetry.tracing import TRACEPARENT
 from hyperagent.lib.times import iso
@@ -188,7 +188,7 @@ def node(agent: AgentExecution, subagents: Iterable[UUID]) -> Json:
 
 
 def step_shape(step: Json) -> Json:
-    """A row of `agents.agent_reading.steps_of`. `path`: numbers of calls and branches, as text."""
+    """A row of `agents.log.agent_reading.steps_of`. `path`: numbers of calls and branches, as text."""
     return {
         **step,
         "path": ".".join(map(str, step["path"])),

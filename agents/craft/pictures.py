@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from agents.exchange import AgentInput, Attachment, AttachmentKind
+from agents.craft.exchange import AgentInput, Attachment, AttachmentKind
 from agents.runtime.context import AgentContext
 from hyperagent.lib.clipping import beginning
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from agents.loop_state import LoopState, tool_message
-from agents.middleware.base import Middleware
+from agents.craft.loop_state import LoopState, tool_message
+from agents.craft.middleware.base import Middleware
 from agents.runtime.context import AgentContext
 from hyperagent.lib.llm.types import Message, Role
 

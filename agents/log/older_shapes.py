@@ -28,7 +28,7 @@ def status_of(status: str, *, modified: bool) -> str:
 
 
 def node(agent: Json) -> Json:
-    """`agent`: as in `agents.shapes.node`."""
+    """`agent`: as in `agents.log.shapes.node`."""
     return {
         "agentId": agent["agent_id"],
         "parentId": agent["parent_id"],

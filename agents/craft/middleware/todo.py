@@ -6,9 +6,9 @@ The checklist is the pipeline's. A list that the model writes for itself is not 
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
-from agents.exchange import AgentInput
-from agents.loop_state import LoopState
-from agents.middleware.base import Middleware
+from agents.craft.exchange import AgentInput
+from agents.craft.loop_state import LoopState
+from agents.craft.middleware.base import Middleware
 from agents.pipeline.todo import CONTEXT_CHARS, CONTEXT_HEAD
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec

@@ -8,13 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from agents.engine.context import Branch
-from agents.engine.errors import StepFailed
-from agents.engine.events import Stage, StageStatus
-from agents.exchange import AgentInput, HandoffInfo
-from agents.handing_over import handoff_tools
-from agents.hearing import heard
-from agents.loop_state import (
+from agents.craft.exchange import AgentInput, HandoffInfo
+from agents.craft.handing_over import handoff_tools
+from agents.craft.hearing import heard
+from agents.craft.loop_state import (
     Called,
     Looped,
     LoopState,
@@ -27,14 +24,17 @@ from agents.loop_state import (
     performed,
     tokens_of_fixed,
 )
-from agents.middleware.base import Interrupt, Middleware
-from agents.middleware.dangling import mended
-from agents.middleware.default import default_middleware
+from agents.craft.middleware.base import Interrupt, Middleware
+from agents.craft.middleware.dangling import mended
+from agents.craft.middleware.default import default_middleware
+from agents.craft.small import most_tokens
+from agents.engine.context import Branch
+from agents.engine.errors import StepFailed
+from agents.engine.events import Stage, StageStatus
 from agents.run_budget import CODE as OUT_OF_BUDGET
 from agents.runtime.context import LIMIT, AgentContext
 from agents.runtime.streaming import STREAMED
 from agents.runtime.tool_door import ToolReply
-from agents.small import most_tokens
 from agents.spec import AgentSpec
 from hyperagent.lib.clipping import one_line
 from hyperagent.lib.llm.types import Message, ModelReply, Role, ToolCall, ToolSpec

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from agents.exchange import AgentInput
-from agents.middleware.workspace import names_in
-from agents.programming import given_in
+from agents.craft.exchange import AgentInput
+from agents.craft.middleware.workspace import names_in
+from agents.craft.programming import given_in
 from agents.runtime.context import AgentContext
 
 MOST_DOCUMENTS: Final = 10

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.briefing import quoted
+from agents.craft.briefing import quoted
 from agents.engine.events import Source
 from agents.pipeline.citations import number
 from hyperagent.lib.clipping import beginning, one_line

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from agents.exchange import HandoffInfo
+from agents.craft.exchange import HandoffInfo
 from agents.pipeline.handoffs import targets_of
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec

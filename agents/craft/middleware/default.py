@@ -1,14 +1,14 @@
 """The stack that an agent's loop has unless it brings its own."""
 
-from agents.exchange import AgentInput
-from agents.middleware.base import Middleware
-from agents.middleware.codeact import CodeAct
-from agents.middleware.compression import Compression
-from agents.middleware.dangling import PatchToolCalls
-from agents.middleware.loop_guard import LoopGuard
-from agents.middleware.soft_disable import SoftDisable
-from agents.middleware.todo import Todo
-from agents.middleware.workspace import WorkspaceFiles
+from agents.craft.exchange import AgentInput
+from agents.craft.middleware.base import Middleware
+from agents.craft.middleware.codeact import CodeAct
+from agents.craft.middleware.compression import Compression
+from agents.craft.middleware.dangling import PatchToolCalls
+from agents.craft.middleware.loop_guard import LoopGuard
+from agents.craft.middleware.soft_disable import SoftDisable
+from agents.craft.middleware.todo import Todo
+from agents.craft.middleware.workspace import WorkspaceFiles
 
 
 def default_middleware(task: AgentInput) -> tuple[Middleware, ...]:

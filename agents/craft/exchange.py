@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agents.craft.today import dated
 from agents.engine.events import Source
 from agents.run_budget import RunBudget
-from agents.today import dated
 from agents.tuning.values import UNTUNED, Tuning
 from hitl.kinds import Op
 from hyperagent.lib.clipping import one_line

@@ -11,8 +11,8 @@ from typing import Any
 from django.db import connection
 from django.db.models import QuerySet
 
-from agents.agent_history import Recorded, history
 from agents.engine.states import LIVE_AGENTS, TERMINAL_STATUSES
+from agents.log.agent_history import Recorded, history
 from agents.models import INTERNAL_PIPELINES, AgentExecution, Execution
 from hyperagent.accounts.models import User
 

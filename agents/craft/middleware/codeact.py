@@ -5,8 +5,8 @@ from typing import Self
 
 from agents.codeact.mode import PROGRAMMERS, SCRIPT_TOOL, is_codeact
 from agents.codeact.prompting import library_told
-from agents.exchange import AgentInput
-from agents.middleware.base import Middleware
+from agents.craft.exchange import AgentInput
+from agents.craft.middleware.base import Middleware
 from agents.spec import AgentSpec
 
 

@@ -9,23 +9,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from agents.briefing import quoted
-from agents.code_blocks import Code, code_in, fenced
 from agents.codeact.mode import SCRIPT_TOOL, is_codeact
 from agents.codeact.prompting import library_told
+from agents.craft.briefing import quoted
+from agents.craft.code_blocks import Code, code_in, fenced
+from agents.craft.exchange import AgentInput, HandoffInfo
+from agents.craft.handing_over import handoff_tools
+from agents.craft.loop import react
+from agents.craft.stages import stage
 from agents.engine.context import Outcome
 from agents.engine.events import CodeResult
 from agents.engine.states import StepKind
-from agents.exchange import AgentInput, HandoffInfo
-from agents.handing_over import handoff_tools
-from agents.loop import react
 from agents.pipeline.languages import language_of
 from agents.pipeline.work import DECIDED_BY_PEOPLE
 from agents.runtime import attempts
 from agents.runtime.context import AgentContext
 from agents.runtime.tool_door import ToolReply
 from agents.spec import AgentSpec
-from agents.stages import stage
 from agents.tools.answers import NO_REASON
 from agents.tools.values import FILE_CHARS
 from hyperagent.lib.clipping import beginning, ending, in_strings

@@ -18,9 +18,9 @@ from django.db import connection, transaction
 from django.db.models import Min, Q, QuerySet
 from django.db.models.functions import Now
 
-from agents import partitions
+from agents.log import partitions
+from agents.log.partitions import Busy, Month
 from agents.models import AgentExecution, Execution
-from agents.partitions import Busy, Month
 from hyperagent.audit.kinds import AuditKind
 from hyperagent.audit.models import AuditCut, AuditEvent
 from hyperagent.audit.recording import record

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from agents.exchange import AgentInput
-from agents.hearing import with_said
+from agents.craft.exchange import AgentInput
+from agents.craft.hearing import with_said
 from agents.runtime.context import AgentContext
 from agents.spec import AgentSpec
 from hyperagent.lib.llm.types import Message, ModelReply, Role

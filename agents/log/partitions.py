@@ -1,5 +1,5 @@
 """The event log and the journal cut by months: which partitions there are, and making and dropping them. Which runs are
-kept is decided elsewhere (`agents.log_retention`).
+kept is decided elsewhere (`agents.log.log_retention`).
 
 Both tables are cut at the same bounds, by ids that carry the time of the run (`hyperagent.lib.ids`,
 `agents.engine.ids`): so all of a run lies in the month in which it was asked for, however long it goes on. Of each

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from agents.exchange import Options, ProjectInstructions
+from agents.craft.exchange import Options, ProjectInstructions
 from agents.tools.untrusted import looks_like
 from hyperagent.lib.clipping import one_line
 from hyperagent.lib.llm.types import Message, Role

@@ -13,11 +13,11 @@ from uuid import UUID
 import orjson
 from django.utils.translation import gettext as _
 
-from agents import reading
 from agents.engine.states import TERMINAL_STATUSES, ExecutionStatus
-from agents.event_schema import Resync
+from agents.log import reading
+from agents.log.event_schema import Resync
+from agents.log.reading import LoggedEvent
 from agents.models import Execution
-from agents.reading import LoggedEvent
 from hyperagent.accounts.models import User
 from hyperagent.lib.listening import listening
 from hyperagent.lib.refusals import NotAllowed

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from agents.craft.exchange import HandoffInfo
 from agents.engine.events import Source
-from agents.exchange import HandoffInfo
 from agents.pipeline.blackboard import merge
 from agents.runtime.tool_door import ToolReply
 from agents.tools.untrusted import unmarked

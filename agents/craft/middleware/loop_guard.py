@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from agents.loop_state import MANY_ERRORS, LoopState
-from agents.middleware.base import Middleware
+from agents.craft.loop_state import MANY_ERRORS, LoopState
+from agents.craft.middleware.base import Middleware
 from agents.runtime.context import AgentContext
 from hyperagent.lib.llm.types import ModelReply, ToolCall
 
