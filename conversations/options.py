@@ -73,7 +73,7 @@ def chosen(given: Mapping[str, Any]) -> ChosenOptions:
     """What the run is told: what was chosen, and what this installation chooses otherwise than by default. `given`: as
     an edge has checked it."""
     options = cast("ChosenOptions", {name: value for name, value in given.items() if value not in (None, False)})
-    options |= _budget(options.pop("budget", None) or {})
+    options |= _budget(options.pop("budget", {}))
     mode: ExecutionMode = settings.CONFIG.execution_mode
     return options if mode is ExecutionMode.STANDARD else {"execution_mode": mode.value, **options}
 
