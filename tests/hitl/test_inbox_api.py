@@ -276,7 +276,8 @@ def test_list_and_detail_cost_the_same_number_of_queries_whoever_decides(
     def queries(path: str) -> int:
         with CaptureQueriesContext(connection) as caught:
             assert api.get(path).status_code == 200
-        return len(caught)
+        # Once a minute it is also written down that the token was used.
+        return sum(not str(query["sql"]).startswith("UPDATE") for query in caught)
 
     queries(REQUESTS)
     before = queries(REQUESTS), queries(f"{REQUESTS}/{first.pk}")

@@ -340,7 +340,7 @@ async def test_a_beat_at_the_instant_of_a_tick_makes_no_frame_wait_for_the_next(
     store: PostgresUnderTest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beats are as far apart as ticks: where both fell together once they would for good, and each word be late."""
-    monkeypatch.setattr(writer_module, "TICK_S", 0.3)
+    monkeypatch.setattr(writer_module, "TICK_S", 1.0)
     id_ = await store.new_execution()
     journal, _ = await store.take_over(id_)
     root = agent()
@@ -349,7 +349,7 @@ async def test_a_beat_at_the_instant_of_a_tick_makes_no_frame_wait_for_the_next(
     journal.add_token(root.id, "answer", "three ")
     await asyncio.sleep(0.01)
 
-    time.sleep(0.4)  # the tick is over, and the loop has not seen it yet
+    time.sleep(1.1)  # the tick is over, and the loop has not seen it yet
     store.writer.tick()
     for _ in range(5):  # a stream is read some turns of the loop after its beat
         await asyncio.sleep(0)
