@@ -3,7 +3,7 @@ may see, and recorded, so that a replay goes the same way. Who may see which doc
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -12,6 +12,7 @@ from django.db import DatabaseError
 from agents.craft.exchange import Attachment, AttachmentKind, Options
 from agents.engine.context import Outcome
 from agents.engine.states import StepKind
+from agents.pipeline.chosen import chosen_ids
 from agents.runtime.context import AgentContext
 from agents.tools.taint import ATTACHED
 from hyperagent.accounts.models import User
@@ -20,9 +21,6 @@ from memory.kinds import AT_WORK, SEARCHABLE, Origin
 from memory.models import Document
 
 log = structlog.get_logger(__name__)
-
-TABLES: Final = frozenset({"csv", "xlsx", "xls", "ods"})
-"""Kinds of documents of which programs know more than a search."""
 
 
 async def with_attachments(context: AgentContext, options: Options, *, before: Sequence[str] = ()) -> Options:
@@ -44,23 +42,6 @@ async def with_attachments(context: AgentContext, options: Options, *, before: S
     pictures = tuple(one.id for one in attached if one.kind is AttachmentKind.PICTURE)
     found = {"attached": attached, "image_attachments": pictures}
     return options.model_copy(update={**found, "attached_before": tuple(one for one in known if one.id in earlier)})
-
-
-def chosen_ids(options: Options) -> tuple[str, ...]:
-    """What was attached or chosen, each once, in its order."""
-    return tuple(dict.fromkeys((*options.attachment_ids, *options.document_ids)))
-
-
-def has_documents(options: Options) -> bool:
-    """Whether something among it can be searched, now or soon. What nobody has looked up may be such a document."""
-    if options.attached is None:
-        return bool(chosen_ids(options))
-    return any(one.kind is AttachmentKind.DOCUMENT for one in options.attached)
-
-
-def has_only_tables(options: Options) -> bool:
-    """Whether tables are attached, and nothing else."""
-    return bool(options.attached) and all(one.doc_type in TABLES for one in options.attached or ())
 
 
 async def _looked_up(user_id: UUID, ids: Sequence[str]) -> list[dict[str, Any]] | None:

@@ -8,7 +8,7 @@ from agents.craft.exchange import Options
 from agents.engine.errors import StepFailed
 from agents.engine.events import Routing
 from agents.modes import MODES, Mode, is_available, mode_named
-from agents.pipeline.attachments import has_documents, has_only_tables
+from agents.pipeline.chosen import has_documents, has_only_tables
 from agents.pipeline.clauses import readable
 from agents.pipeline.own_documents import speaking_of
 from agents.pipeline.patterns import CHAT, KNOWN_AGENTS, PLANNER, Guess, classify

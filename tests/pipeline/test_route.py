@@ -8,7 +8,7 @@ import pytest
 
 from agents.craft.exchange import Attachment, AttachmentKind, Options
 from agents.modes import MODES, is_available
-from agents.pipeline.attachments import has_only_tables
+from agents.pipeline.chosen import has_only_tables
 from agents.pipeline.route import decide, decide_by_words
 from agents.runtime.context import AgentContext
 from agents.runtime.driven import PipelineSettings
