@@ -59,7 +59,7 @@ async def route(case: RoutingCase, context: AgentContext, settings: PipelineSett
         case.question,
         mode=None,
         roster=specs(),
-        settings=settings,
+        routing_mode=settings.routing_mode,
         history=case.turns,
     )
     faults = judging.of_route(found.kind, found.agent, case.expect)

@@ -15,7 +15,6 @@ from agents.pipeline.patterns import CHAT, KNOWN_AGENTS, PLANNER, Guess, classif
 from agents.pipeline.replies import goes_on
 from agents.roles.router import Routed, ask_router
 from agents.runtime.context import AgentContext
-from agents.runtime.driven import PipelineSettings
 from agents.spec import AgentSpec
 
 LOW_CONFIDENCE: Final = 0.5
@@ -54,40 +53,21 @@ async def decide(
     *,
     mode: str | None,
     roster: Mapping[str, AgentSpec],
-    settings: PipelineSettings,
+    routing_mode: str,
     history: Sequence[Mapping[str, str]] = (),
     options: Options = _NO_OPTIONS,
 ) -> Route:
-    """`history`: the turns before this question; `options`: with what is attached to it."""
+    """`routing_mode`: as in `RoutingMode`. `history`: the turns before this question; `options`: with what is attached
+    to it."""
     route = await _explicit(context, mode, roster)
     if route is None:
-        guess = await _guessed(context, question, roster=roster, settings=settings, history=history, options=options)
-        if settings.routing_mode == "llm" or (settings.routing_mode == "auto" and not guess.sure):
+        guess = await _guessed(
+            context, question, roster=roster, routing_mode=routing_mode, history=history, options=options
+        )
+        if routing_mode == "llm" or (routing_mode == "auto" and not guess.sure):
             route = await _asked(context, question, guess, roster=roster, history=history, options=options)
         else:
             route = by_guess(guess, roster)
-    return _announced(context, route)
-
-
-async def decide_by_words(
-    context: AgentContext,
-    question: str,
-    *,
-    mode: str | None,
-    roster: Mapping[str, AgentSpec],
-    settings: PipelineSettings,
-    history: Sequence[Mapping[str, str]] = (),
-    options: Options = _NO_OPTIONS,
-) -> Route:
-    """The same where no model can be asked: the patterns decide, however sure they are."""
-    route = await _explicit(context, mode, roster)
-    if route is None:
-        guess = await _guessed(context, question, roster=roster, settings=settings, history=history, options=options)
-        route = by_guess(guess, roster)
-    return _announced(context, route)
-
-
-def _announced(context: AgentContext, route: Route) -> Route:
     context.emit(
         Routing(
             agent=route.agent,
@@ -120,14 +100,14 @@ async def _guessed(
     question: str,
     *,
     roster: Mapping[str, AgentSpec],
-    settings: PipelineSettings,
+    routing_mode: str,
     history: Sequence[Mapping[str, str]],
     options: Options,
 ) -> Guess:
     """What the patterns say, heard with what is known besides; of what is attached, only where they may decide."""
     guess = _heard_with_history(classify(question), question, history)
     guess = _heard_with_newcomers(guess, roster)
-    if settings.routing_mode == "llm":
+    if routing_mode == "llm":
         return guess
     if has_only_tables(options) and DATA in roster:
         return _heard_with_tables(guess)

@@ -24,7 +24,7 @@ from agents.pipeline.plans import Plan
 from agents.pipeline.protected import needing_a_yes
 from agents.pipeline.recall import Recollection, recall
 from agents.pipeline.remembering import Origin, learn, may_learn, write_receipts
-from agents.pipeline.route import Route, decide, decide_by_words
+from agents.pipeline.route import Route, decide
 from agents.pipeline.titling import title_of
 from agents.pipeline.todo import state_of
 from agents.pipeline.verify import UNCHECKED, verified
@@ -35,6 +35,7 @@ from agents.runtime.context import AgentContext
 from agents.runtime.driven import PipelineSettings
 from agents.runtime.spending import Terms
 from agents.spec import AgentSpec
+from hyperagent.lib.conf.choices import RoutingMode
 from hyperagent.lib.llm.config import LLMSettings
 from hyperagent.lib.llm.errors import ModelError
 from hyperagent.lib.llm.resolve import Target, targets
@@ -190,12 +191,13 @@ async def _answer(
     context: AgentContext, question: str, setting: Setting, known: Recollection
 ) -> tuple[Answered, Route]:
     """Routes, and goes the way of the route."""
-    route = await (decide if setting.capable else decide_by_words)(
+    route = await decide(
         context,
         question,
         mode=setting.mode,
         roster=setting.roster,
-        settings=setting.settings,
+        # Where no model can be asked, words decide, however sure they are.
+        routing_mode=setting.settings.routing_mode if setting.capable else RoutingMode.DETERMINISTIC,
         history=setting.history,
         options=setting.options,
     )

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from agents.pipeline.verify import UNCHECKED
+from agents.runtime.driven import PipelineSettings
 from agents.tools.providers import Providers
 from hyperagent.lib.llm.config import LLMSettings
 from tests.loop.driving import Cases, LoopCase
@@ -12,10 +13,10 @@ from tests.pipeline.turn_driving import drive_case, turn_case
 from tests.scripted.script import Script
 
 
-def bundled_case(cases: Cases, question: str, *, mode: str = "") -> LoopCase:
+def bundled_case(cases: Cases, question: str, *, mode: str = "", routing_mode: str = "auto") -> LoopCase:
     """Without any provider of tools."""
     told: dict[str, Any] = {"question": question, "history": [], "mode": mode, "options": {}}
-    case = turn_case(cases, told, Providers())
+    case = turn_case(cases, told, Providers(), PipelineSettings(routing_mode=routing_mode))
     case.models.settings = LLMSettings.from_env({"BUNDLED_MODEL_URL": f"{cases.server.url}/v1"})
     return case
 
@@ -29,6 +30,18 @@ async def test_what_is_missing_is_asked_by_nobody_and_only_the_agent_asks_the_mo
     assert (end.how, end.value["answer"]) == ("completed", "To whom?")
     assert len(cases.server.calls) == 1
     assert case.open_requests == []
+
+
+@pytest.mark.parametrize("routing_mode", ["auto", "llm"])
+async def test_the_router_is_asked_by_nobody_however_unsure_the_words_are(cases: Cases, routing_mode: str) -> None:
+    cases.server.script(Script(text="Done."))
+    case = bundled_case(cases, "Proofread the spreadsheet", routing_mode=routing_mode)
+
+    end, _ = await drive_case(case)
+
+    route = end.value["routing"]
+    assert (route["agent"], route["method"], route["is_low_confidence"]) == ("chat", "heuristic", True)
+    assert len(cases.server.calls) == 1
 
 
 @pytest.mark.spec("S28")

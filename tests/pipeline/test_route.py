@@ -9,9 +9,8 @@ import pytest
 from agents.craft.exchange import Attachment, AttachmentKind, Options
 from agents.modes import MODES, is_available
 from agents.pipeline.chosen import has_only_tables
-from agents.pipeline.route import decide, decide_by_words
+from agents.pipeline.route import decide
 from agents.runtime.context import AgentContext
-from agents.runtime.driven import PipelineSettings
 from tests.pipeline.rosters import ROSTER, spec_of
 from tests.scripted.script import Script
 from tests.scripted.server import ScriptedServer
@@ -27,7 +26,6 @@ async def routed(
     *,
     mode: str | None = None,
     routing_mode: str = "auto",
-    way: Any = decide,
     history: tuple[dict[str, str], ...] = (),
     roster: Any = ROSTER,
     files: tuple[str, ...] = (),
@@ -35,12 +33,12 @@ async def routed(
     """The route, and the event that told of it. `files`: the types of what is attached."""
 
     async def program(context: AgentContext, value: Any) -> Any:
-        route = await way(
+        route = await decide(
             context,
             question,
             mode=mode,
             roster=roster,
-            settings=PipelineSettings(routing_mode=routing_mode),
+            routing_mode=routing_mode,
             history=history,
             options=with_files(*files),
         )
@@ -183,11 +181,8 @@ async def test_an_answer_of_no_use_counts_as_unsure(
     assert event["reason"]
 
 
-@pytest.mark.parametrize(
-    ("way", "routing_mode"), [(decide, "deterministic"), (decide_by_words, "auto"), (decide_by_words, "llm")]
-)
-async def test_no_model_is_asked_where_none_shall_be(alone: Alone, way: Any, routing_mode: str) -> None:
-    route, _ = await routed(alone, UNSURE, way=way, routing_mode=routing_mode)
+async def test_no_model_is_asked_where_none_shall_be(alone: Alone) -> None:
+    route, _ = await routed(alone, UNSURE, routing_mode="deterministic")
 
     assert (route["agent"], route["method"], route["is_low_confidence"]) == ("chat", "heuristic", True)
 
