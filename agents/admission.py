@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from agents.usage.purses import refuse_if_used_up
-from hyperagent.accounts.metering import AMOUNTS, asked_for, taking, too_much
+from hyperagent.accounts.metering import amounts_sql, asked_for, taking, too_much
 from hyperagent.accounts.quotas import WAIT_FOR_A_RUN_S, Quota, Work
 from hyperagent.lib import rows
 from hyperagent.lib.refusals import NotAllowed
@@ -18,7 +18,7 @@ from hyperagent.lib.refusals import NotAllowed
 # The account's row is shared with everybody who starts something; who deactivates the person waits for them, and they
 # for him.
 _GOING: Final = f"""
-    WITH most AS ({AMOUNTS})
+    WITH most AS ({amounts_sql(1)})
     SELECT most.amount, (SELECT count(*) FROM (
         SELECT FROM agents_execution WHERE user_id = %(user)s AND status IN ('pending', 'running')
          LIMIT (SELECT amount FROM most)

@@ -132,8 +132,8 @@ def amounts_of_many() -> None:
 
 def test_it_is_found_by_indexes(alice: Any) -> None:
     amounts_of_many()
-    values = {"user": alice.pk, "work": "run", "quotas": ["runs_per_minute", "runs_per_hour"], "amounts": [5, 5],
-              "units": [1, 1], "windows": [60, 3600]}  # fmt: skip
+    asked = metering.asked_for([Quota.RUNS_PER_MINUTE, Quota.RUNS_PER_HOUR])
+    values = {"user": alice.pk, "work": "run", **asked}
 
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN {metering._TAKE}", values)
@@ -143,6 +143,18 @@ def test_it_is_found_by_indexes(alice: Any) -> None:
     assert "accounts_userquota_group" in plan
     assert "accounts_usermeter_one" in plan
     assert "Seq Scan" not in plan
+
+
+def test_who_asks_often_is_counted_by_a_plan_that_was_made_before(alice: Any) -> None:
+    amounts_of_many()
+    # Psycopg prepares what it has seen five times, and Postgres makes five plans before it keeps one.
+    for _ in range(12):
+        metering.take(alice.pk, Work.RUN)
+        metering.amounts_of(alice.pk, [Quota.SOCKETS_AT_ONCE])
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT generic_plans > 0 FROM pg_prepared_statements WHERE statement LIKE '%_userquota%'")
+        assert cursor.fetchall() == [(True,), (True,)]
 
 
 def test_what_does_not_fit_is_not_counted(alice: Any, limits: Any) -> None:
