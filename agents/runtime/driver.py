@@ -174,7 +174,8 @@ class Driver:
 
     # --- driving
 
-    async def drive(self) -> None:
+    async def drive(self) -> bool:
+        """True if the run is over; False if whoever is free may be to go on with it, now or once it is woken."""
         structlog.contextvars.bind_contextvars(
             execution_id=str(self.claim.id), epoch=self.claim.epoch, trace_id=self._trace_id
         )
@@ -190,12 +191,13 @@ class Driver:
                 # Of a claim that came to nothing, or nobody knows whether it did, the runner makes sure.
                 if self.is_claimed:
                     await self._give_up()
-                return
+                return False
             finally:
                 self._trace.end("interrupted")
                 self._let_go()
             if over and self.claim.on_finish:
                 await self._tools.finished(self.claim.on_finish, self.claim.id)
+            return over
 
     def _let_go(self) -> None:
         """A run holds its driver: if its driver held it, too, all that it has read would stay until cycles are next

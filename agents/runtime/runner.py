@@ -258,11 +258,15 @@ class Runner:
         task.add_done_callback(lambda task: self._driven(driver, task))
         return driver
 
-    def _driven(self, driver: Driver, task: asyncio.Task[Any]) -> None:
+    def _driven(self, driver: Driver, task: asyncio.Task[bool]) -> None:
+        """Looks for another where this one may wait again, or others did for room. Else whoever came meanwhile was
+        heard of, and a look would find nobody."""
+        was_full = len(self.driving) >= self.options.concurrency
         self._tasks.discard(task)
         if self.driving.get(driver.claim.id) is driver:
             del self.driving[driver.claim.id]
-        self._claimable.set()
+        if was_full or task.cancelled() or task.exception() is not None or not task.result():
+            self._claimable.set()
         if not task.cancelled() and task.exception() is not None:
             log.error("run.driver_failed", execution_id=str(driver.claim.id), exc_info=task.exception())
             # Claimed again by looking, which others do as well: here it may break as before.
