@@ -111,7 +111,8 @@ THEIRS = re.compile(
 )
 # All text and all names on a page, but for what people, models and files say: that has a direction of its own.
 TEXTS = """() => {
-  const theirs = "[dir=auto], bdi, code, pre, kbd, .prose, script, style, noscript, [lang]:not(html), optgroup option";
+  const theirs = "[dir=auto], bdi, .avatar, code, pre, kbd, .prose, script, style, noscript, [lang]:not(html), " +
+    "optgroup option";
   const found = new Set();
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
