@@ -1,6 +1,7 @@
 """A storm: round after round over one house, each planned from the seed, until the time is over."""
 
 import asyncio
+import faulthandler
 import json
 import time
 from collections.abc import AsyncIterator, Callable
@@ -26,6 +27,8 @@ UP_S: Final = 180.0
 # The next round does not wait for all that is still being started again.
 UP_SHARE: Final = 0.5
 LOG_BYTES: Final = 4_000_000
+# What a fault does at once holds the storm up for a few seconds.
+STILL_S: Final = 45.0
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ async def storm(campaign: Campaign) -> dict[str, Any]:
     with House(campaign.size, campaign.folder) as house:
         before, began = house.memory_mib(), time.monotonic()
         outcomes: list[tuple[Round, Outcome]] = []
-        async with _people(house) as people:
+        async with _watching_itself(campaign.tell), _people(house) as people:
             try:
                 async for done in _rounds(house, people, campaign):
                     outcomes.append(done)
@@ -83,6 +86,28 @@ async def _rounds(house: House, people: People, campaign: Campaign) -> AsyncIter
             _keep(house, plan, outcome, campaign)
         late = under_way.still_waiting
         number += 1
+
+
+@asynccontextmanager
+async def _watching_itself(tell: Callable[[str], None]) -> AsyncIterator[None]:
+    """Where the storm's own loop stands still, nobody asks and nobody hears an answer, which looks like an outage of
+    the house: it is told, and standard error gets where each thread stood.
+    """
+
+    async def watch() -> None:
+        while True:
+            faulthandler.dump_traceback_later(STILL_S)
+            before = time.monotonic()
+            await asyncio.sleep(1)
+            if (still_s := time.monotonic() - before) > STILL_S:
+                tell(f"the storm itself stood still for {still_s:.0f} s: what had no answer meanwhile says nothing")
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    finally:
+        watching.cancel()
+        faulthandler.cancel_dump_traceback_later()
 
 
 @asynccontextmanager
