@@ -196,11 +196,10 @@ class Runner:
                 log.warning("runner.cannot_claim", error=str(error).split("\n")[0])
 
     async def _claim(self) -> None:
-        room = self.options.concurrency - len(self.driving)
-        while room > 0 and not self._stopping.is_set():
-            count = await self._claim_some(min(room, CLAIM_AT_ONCE), suspects=False)
-            room = self.options.concurrency - len(self.driving)
-            if count < CLAIM_AT_ONCE:
+        """Until nobody waits or there is no room: runs that ended meanwhile made some."""
+        while (room := self.options.concurrency - len(self.driving)) > 0 and not self._stopping.is_set():
+            limit = min(room, CLAIM_AT_ONCE)
+            if await self._claim_some(limit, suspects=False) < limit:
                 return
 
     async def _claim_suspect(self) -> None:

@@ -3,14 +3,18 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
+from asgiref.sync import sync_to_async
+from django.db import transaction
 
+from agents import actions
 from agents.runtime import leases
 from agents.runtime.context import AgentContext
 from agents.runtime.driver import Driver
 from agents.runtime.runner import Runner
-from tests.runtime.driving import Runners, ended, start
+from tests.runtime.driving import Runners, ended, start, until
 from tests.runtime.test_waiting import NO_MODEL, PROGRAMS, answer, request_of, waiting
 
 pytestmark = [pytest.mark.spec("B1"), pytest.mark.django_db(transaction=True)]
@@ -71,6 +75,46 @@ async def test_one_without_room_goes_on_with_those_that_came_meanwhile(
     all_are_here.set()
 
     assert [(await ended(id_)).status for id_ in ids] == ["completed"] * 4
+
+
+async def test_one_that_got_room_while_it_claimed_goes_on_claiming(
+    alice: Any, make_runner: Runners, never_looks: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has one place left and takes one of two, and meanwhile the first run ends."""
+    first_may_end = asyncio.Event()
+    real = leases.claim
+
+    async def answers(context: AgentContext, turn: dict[str, Any]) -> dict[str, Any]:
+        if turn["question"] == "first":
+            await first_may_end.wait()
+        return {"answer": "done", "sources": []}
+
+    async def claim(*args: Any, **named: Any) -> list[leases.Claim]:
+        found = await real(*args, **named)
+        if first in runner.driving and found:
+            first_may_end.set()
+            while first in runner.driving:
+                await asyncio.sleep(0.01)
+        return found
+
+    runner = await make_runner(NO_MODEL, concurrency=2, extra={"answers": answers})
+    first = await start(alice, "first", pipeline="answers")
+    await until(lambda: _drives(runner, first))
+    monkeypatch.setattr(leases, "claim", claim)
+
+    ids = await start_together(alice, "second", "third")
+
+    assert [(await ended(id_)).status for id_ in ids] == ["completed"] * 2
+
+
+@sync_to_async
+def start_together(user: Any, *questions: str) -> list[UUID]:
+    with transaction.atomic():
+        return [actions.start(user=user, conversation_id=None, question=q, pipeline="answers").id for q in questions]
+
+
+async def _drives(runner: Runner, id_: UUID) -> bool:
+    return id_ in runner.driving
 
 
 async def test_a_run_that_is_answered_before_its_driver_is_gone_is_gone_on_with(
